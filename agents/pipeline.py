@@ -9,7 +9,7 @@ from itertools import groupby
 
 from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts, StageKind
-from agents.stages.registry import recipe_kinds, unfit
+from agents.stages.registry import planner_of, recipe_kinds, unfit
 from agents.stages.state import StepState
 from agents.types import STAGES, Decision, Observation, RankedCandidate
 from annotations.monitor.spans import span
@@ -40,6 +40,7 @@ class Pipeline:
         kinds = recipe_kinds(parts.recipe)
         if said := unfit(parts.recipe, parts.words):
             raise CannotRun(said)
+        parts.planner_asks = planner_of(parts.recipe).asks
         parts.shown = frozenset().union(*(kind.takes for kind in kinds if kind.stage == "compose"))
         return cls(parts.recipe, [kind(parts) for kind in kinds if kind.stage in stages], parts.seed)
 

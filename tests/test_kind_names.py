@@ -14,8 +14,6 @@ CHOOSING = {tuple(setting.split(".")) for setting in KINDS}
 # A planner that says itself what it goes with; kinds of imagine and what stands in for one of them.
 KNOWN = {
     "agents/stages/plan/following.py",
-    "agents/stages/imagine/asking.py",
-    "agents/stages/imagine/worlds.py",
     "agents/recipes/checking.py",
     "agents/recipes/starters.py",
 }

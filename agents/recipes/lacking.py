@@ -2,12 +2,13 @@
 
 from agents.llm import connection
 from agents.recipes.literature import Recipe, asked_model
-from agents.stages.registry import needs_ranking, recipe_kinds
+from agents.stages.registry import needs_ranking, planner_of, recipe_kinds
 
 
 def asks_endpoint(recipe: Recipe) -> bool:
     """Whether it calls an LLM endpoint."""
-    return any(kind.asks_llm(recipe) for kind in recipe_kinds(recipe))
+    nobody_plans = not planner_of(recipe).asks
+    return any(kind.asks_llm(recipe) or (kind.asks_as_planner and nobody_plans) for kind in recipe_kinds(recipe))
 
 
 def missing(recipe: Recipe) -> list[str]:

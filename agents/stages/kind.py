@@ -38,6 +38,7 @@ class Parts:
     pack: Pack | None = None  # None: the packaged one
     remembered: Remembered | None = None  # past transitions, for kinds of `imagine`, and the guard
     policy: Sequence[PolicyRule] = ()  # of the guard, on the websites of the run
+    planner_asks: bool = True  # whether a model plans
     shown: frozenset[str] = frozenset()  # blocks that the kind of `compose` shows
     rankings: Rankings = field(init=False)  # of the kind of `rank`, for those that show past pages
     _past_pages: PastPages | None = field(init=False, default=None)
@@ -91,6 +92,7 @@ class StageKind:
     gives: ClassVar[frozenset[str]] = frozenset()
     embeds_memory: ClassVar[bool] = False  # of a ranking: memory lies in the space of its encoder
     embeds: ClassVar[bool] = False  # of recall: what it finds is compared by meaning
+    asks_as_planner: ClassVar[bool] = False  # the model that plans; where none does, the endpoint's
     loads_weights: ClassVar[bool] = True  # of a ranking: its model is weights, not scores made elsewhere
 
     def __init__(self, parts: Parts) -> None:

@@ -8,10 +8,12 @@ import pytest
 from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.pipeline import Pipeline
-from agents.recipes import literature
+from agents.recipes import lacking, literature
+from agents.stages import registry
 from agents.stages.imagine import scores
 from agents.stages.imagine.asking import Asking
 from agents.stages.kind import CannotRun, Parts
+from agents.stages.plan.kinds import Planning
 from agents.types import Action, Decision, RankedCandidate
 from agents.world_model.records import described
 from annotations.dom.accessibility import accessibility_tree
@@ -305,3 +307,25 @@ def test_the_page_that_is_imagined_last_is_valued_alone():
     assert sorted(branch.prediction for branch in decision.branches) == ["[1] RootWebArea 'Last'", "unreadable"]
     second = [text for body in server.requests if "name the single action" in (text := prompt_text(body))]
     assert sum("First" in text for text in second) == sum("Other" in text for text in second) == 1
+
+
+class FirstThree(Planning):
+    """A planner of another package that asks nothing: the first three elements, as a click each."""
+
+    draws = True
+
+    def run(self, states):
+        for state in states:
+            state.drawn = tuple(Action("CLICK", one.node_id) for one in state.ranking[:3])
+            state.close(state.drawn[0])
+
+
+def test_a_planner_of_another_package_that_asks_nothing_is_imagined_for_by_the_endpoint(monkeypatch):
+    monkeypatch.setitem(registry.kinds()["plan.kind"], "grounded", FirstThree)
+    drawn = sampled(values={"CLICK on [5]": ["[Score]: 5"]})
+    changes = {"imagine__kind": "world_model", "imagine__value": "likert", "imagine__value_samples": "1"}
+    decision, server = decided(drawn, "grounded-world-model", **changes, imagine__samples="3", plan__temperature="1")
+    assert decision.actions == (Action("CLICK", "5"),)
+    assert len(server.requests) == 6, "three imagined, three valued"
+    recipe = literature.override(literature.get("grounded-world-model"), {"imagine.kind": "world_model"})
+    assert lacking.asks_endpoint(recipe)

@@ -10,8 +10,8 @@ from django.conf import settings
 
 from annotations.monitor import counters, errors
 from annotations.tasks import run_job
-from webnav_site.celery import app
 from tests.monitor.failing_urls import nobody_listens, query_takes_too_long
+from webnav_site.celery import app
 from webnav_site.monitor.tasks import HEADER
 
 

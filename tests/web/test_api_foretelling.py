@@ -35,7 +35,9 @@ def test_forecasts_are_limited_by_themselves(monkeypatch) -> None:
     codes = [client.post(url, asked, content_type="application/json").status_code for _ in range(3)]
     assert codes == [200, 200, 429]
     assert other.post(url, asked, content_type="application/json").status_code == 200
-    assert client.post("/api/studies/", asked, content_type="application/json").status_code == 202, "that is counted apart"
+    assert client.post("/api/studies/", asked, content_type="application/json").status_code == 202, (
+        "that is counted apart"
+    )
 
 
 def test_the_points_of_plots_and_the_failures_of_a_run_can_be_read() -> None:

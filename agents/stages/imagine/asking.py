@@ -31,7 +31,7 @@ class Asking:
         there is no model to take, so the endpoint's."""
         settings = parts.recipe.imagine
         model = "" if settings.kind in OWN_WEIGHTS else settings.model
-        if parts.recipe.plan.kind != "grounded":
+        if parts.planner_asks:
             planner = generator_of(parts)
             if not isinstance(planner, ChatGenerator):
                 return cls(parts, planner)

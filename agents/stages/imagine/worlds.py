@@ -126,8 +126,10 @@ class Imagining(Choosing):
 
 
 class OnCutPages(Imagining):
-    """A language model is asked about the page as far as there is room for it."""
+    """A language model is asked about the page as far as there is room for it: the one that plans, or where nothing is
+    asked to plan, the endpoint's."""
 
+    asks_as_planner = True
     reads = Imagining.reads | {"prompts.pack"}
 
     def __init__(self, parts: Parts) -> None:
@@ -139,7 +141,7 @@ class OnCutPages(Imagining):
 
     @classmethod
     def asks_llm(cls, recipe: Recipe) -> bool:
-        return recipe.plan.backend == "endpoint" or recipe.plan.kind == "grounded"
+        return recipe.plan.backend == "endpoint"
 
     def page(self, tree: str) -> str:
         hides = self.recipe.quirks.webarena_hides_repeated_texts
@@ -201,6 +203,8 @@ class WorldModel(OnCutPages):
 
 class TrainedWorldModel(WorldModel):
     """A model trained here (manage.py train_world_model) says what each of the most frequent actions leads to."""
+
+    asks_as_planner = False
 
     def page(self, tree: str) -> str:
         """As in training, where nothing is hidden."""
