@@ -75,9 +75,9 @@ CORE = """
     annotations.public_addresses annotations.work.edits.mentions
     annotations.work.edits.operations annotations.work.edits.warned agents.types agents.pipeline
     agents.trace agents.encoders
-    agents.encoders.* agents.recipes.declaring agents.recipes.checking agents.recipes.literature agents.recipes.settings
-    agents.recipes.sentences agents.recipes.drawing agents.recipes.lacking
-    agents.recipes.published agents.stages agents.stages.*
+    agents.encoders.* agents.recipes.declaring agents.recipes.checking agents.recipes.conditions
+    agents.recipes.literature agents.recipes.settings agents.recipes.sentences agents.recipes.drawing
+    agents.recipes.lacking agents.recipes.published agents.stages agents.stages.*
     agents.words agents.words.* agents.generators agents.generators.* agents.learned agents.learned.*
     agents.memory.workflow_text agents.llm agents.llm.*
     agents.prompts agents.prompts.*

@@ -4,38 +4,48 @@ The kinds that a recipe chooses say which settings they read and which blocks (m
 and take. What depends on other settings besides stands here. Recipes that are stored are not checked.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from agents.llm.embedded import SMOLLM2, is_embedded
 from agents.prompts.packs import Pack
 from agents.recipes import literature
+from agents.recipes.conditions import (
+    GRADED,
+    IMAGINED,
+    ON_PRUNED_PAGES,
+    PROMPTED,
+    TRAINED_HERE,
+    WRITTEN_OR_NONE,
+    WRITTEN_WORLD,
+    Blocks,
+    Holds,
+    both,
+    either,
+    is_set,
+    one_of,
+    plans,
+)
 from agents.recipes.declaring import values_of
 from agents.recipes.literature import Recipe
 from agents.stages.kind import StageKind
 from agents.stages.plan.kinds import Planning
-from agents.stages.registry import KINDS, chosen, kinds, needs_ranking, planner_of, ranking_of, recipe_kinds, unfit
-
-Blocks = frozenset[str]  # what stages give that later ones take
-Holds = Callable[[Recipe, Blocks], bool]
+from agents.stages.registry import (
+    chosen,
+    fails_unasked,
+    kinds,
+    needs_ranking,
+    planner_of,
+    ranking_of,
+    recipe_kinds,
+    unfit,
+)
 
 ALWAYS = frozenset({"preset", "batch_size"})
 SHOWN = {"recall.memory": "recalled steps", "recall.exemplars": "exemplars", "recall.workflows": "workflows"}
 
 
-def _either(values: Sequence[str]) -> str:
-    """ "a, b or c"."""
-    *first, last = values
-    return f"{', '.join(first)} or {last}" if first else last
-
-
-def _plans(wanted: Callable[[type[Planning]], bool]) -> tuple[Holds, str]:
-    """Whether the planner is one of these, which are told by their names."""
-    own = [name for name, kind in KINDS["plan.kind"].items() if issubclass(kind, Planning) and wanted(kind)]
-    return lambda recipe, blocks: wanted(planner_of(recipe)), f"plan.kind={_either(own)}"
-
-
-IN_GROUPS = _plans(lambda kind: kind.in_groups)
-ON_PAGES = _plans(lambda kind: kind.asks and not kind.of_turns)
+IN_GROUPS = plans(lambda kind: kind.in_groups)
+ON_PAGES = plans(lambda kind: kind.asks and not kind.of_turns)
 
 
 def _on_weblinx(also: Holds = lambda recipe, blocks: True, wants: str = "") -> tuple[Holds, str]:
@@ -81,8 +91,12 @@ def _ranked_by_then(recipe: Recipe) -> bool:
 
 
 def _looks_further(recipe: Recipe, blocks: Blocks) -> bool:
-    """Whether more counts than the best element: for the planner, or on WebLINX, where the ranking itself is judged."""
-    return not planner_of(recipe).takes_best or recipe.data == "weblinx"
+    """Whether more counts than the best element: for the planner, or on WebLINX, where the ranking itself is judged. A
+    trajectory shows the elements that `simplify` keeps: there it says only which steps fail unasked."""
+    planner = planner_of(recipe)
+    if recipe.data == "weblinx":
+        return True
+    return fails_unasked(recipe) if planner.continues else not planner.takes_best
 
 
 def _own_memory(recipe: Recipe, blocks: Blocks) -> bool:
@@ -104,34 +118,8 @@ ENDPOINT: tuple[Holds, str] = (
     lambda recipe, blocks: recipe.plan.backend == "endpoint" or not planner_of(recipe).asks,
     "plan.backend=endpoint",
 )
-WORLDS = ("world_model", "trained", "retrieval")
-VALUED = (*WORLDS, "value_only")
-
-
-def _is(setting: str, *wanted: str) -> tuple[Holds, str]:
-    """Whether a setting has one of these values."""
-    return lambda recipe, blocks: str(values_of(recipe)[setting]) in wanted, f"{setting}={_either(wanted)}"
-
-
-def _both(*conditions: tuple[Holds, str]) -> tuple[Holds, str]:
-    words = " and ".join(said for _, said in conditions)
-    return lambda recipe, blocks: all(holds(recipe, blocks) for holds, _ in conditions), words
-
-
-def _one_of(*conditions: tuple[Holds, str]) -> tuple[Holds, str]:
-    words = " or ".join(said for _, said in conditions)
-    return lambda recipe, blocks: any(holds(recipe, blocks) for holds, _ in conditions), words
-
-
-IMAGINED = _is("imagine.kind", *VALUED)
-ON_PRUNED_PAGES = _is("imagine.kind", "world_model", "value_only")
-GRADED = _is("imagine.value", "likert", "progress")
-TRAINED_HERE = _one_of(_is("imagine.kind", "trained"), _is("imagine.value", "progress"))
-WRITTEN_WORLD = _is("imagine.kind", "world_model", "trained")
-WRITTEN_OR_NONE = _is("imagine.kind", "world_model", "trained", "value_only")
-PROMPTED = _both(IMAGINED, _one_of(WRITTEN_WORLD, GRADED))
 REPEATING = "a planner whose replies are drawn"
-STRINGS = _plans(lambda kind: kind.of_turns)
+STRINGS = plans(lambda kind: kind.of_turns)
 STRING = _on_weblinx(STRINGS[0], f" and {STRINGS[1]}")
 # Setting -> when it counts although its kind is chosen, and that in words.
 CONDITIONS: dict[str, tuple[Holds, str]] = {
@@ -145,7 +133,8 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
     ),
     "rank.top_k": (
         _looks_further,
-        "plan.kind other than first, which takes the best element alone",
+        "plan.kind other than first, which takes the best element alone, and for plan.kind=trajectory "
+        "quirks.q27_fails_unasked=true",
     ),
     "rank.history_turns": _on_weblinx(),
     "rank.element_limit": _on_weblinx(),
@@ -201,12 +190,12 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
         "quirks.wq22_imagines_every_sample=false",
     ),
     "imagine.value": IMAGINED,
-    "imagine.value_samples": _both(IMAGINED, GRADED),
-    "imagine.value_model": _both(IMAGINED, _is("imagine.value", "progress")),
+    "imagine.value_samples": both(IMAGINED, GRADED),
+    "imagine.value_model": both(IMAGINED, is_set("imagine.value", "progress")),
     "imagine.share_weight": IMAGINED,
-    "imagine.model": _one_of(_is("imagine.kind", "trained"), _both(ON_PRUNED_PAGES, ENDPOINT)),
-    "imagine.predicts": _both(WRITTEN_WORLD, _is("imagine.value", "likert")),
-    "imagine.max_new_tokens": _both(PROMPTED, _one_of(TRAINED_HERE, ENDPOINT)),
+    "imagine.model": one_of(is_set("imagine.kind", "trained"), both(ON_PRUNED_PAGES, ENDPOINT)),
+    "imagine.predicts": both(WRITTEN_WORLD, is_set("imagine.value", "likert")),
+    "imagine.max_new_tokens": both(PROMPTED, one_of(TRAINED_HERE, ENDPOINT)),
     "imagine.temperature": PROMPTED,
     "imagine.top_p": PROMPTED,
     "imagine.page_tokens": PROMPTED,
@@ -238,7 +227,7 @@ BESIDES: dict[str, tuple[Holds, str]] = {
         ),
         "recall.state_in_query=true with recall.memory=multifaceted after a ranking",
     ),
-    "prompts.pack": _both(IMAGINED, GRADED),
+    "prompts.pack": both(IMAGINED, GRADED),
     "recall.induction_style": (
         lambda recipe, blocks: "workflows" in blocks and recipe.recall.induction == "online",
         "workflows (recall.workflows) and recall.induction=online",
@@ -313,7 +302,7 @@ def _check_built(changed: Sequence[str], after: Mapping[str, object]) -> None:
         value = str(after[name])
         if name in kinds() and value not in ("none", "False") and value not in kinds()[name]:
             built = ["none", *kinds()[name]] if name.startswith("imagine.") else [*kinds()[name]]
-            raise ValueError(f"{name}={value} is not built yet; {name} takes {_either(built)}")
+            raise ValueError(f"{name}={value} is not built yet; {name} takes {either(built)}")
 
 
 def _check_together(changed: Sequence[str], recipe: Recipe) -> None:
@@ -345,7 +334,7 @@ def _nothing_to_compare(recipe: Recipe, kind: str) -> str:
     plan = recipe.plan
     if not planner_of(recipe).draws:
         drawing = [value for value, planner in kinds()["plan.kind"].items() if getattr(planner, "draws", False)]
-        return f"{kind} does not go with plan.kind={plan.kind}; it takes {_either(drawing)}"
+        return f"{kind} does not go with plan.kind={plan.kind}; it takes {either(drawing)}"
     if recipe.imagine.kind == "majority" and not planner_of(recipe).repeats:
         return f"{kind} counts equal samples, and plan.kind={plan.kind} gives each action once"
     if plan.samples < 2 or not plan.temperature:
@@ -378,7 +367,7 @@ def _wants_shown(name: str, recipe: Recipe) -> str:
     if planner_of(recipe).ranking(recipe) is not None:
         return "an empty plan.model: a trained planner takes no memory"
     takers = [value for value, planner in kinds()["plan.kind"].items() if kind.gives & _all_of(planner, "takes")]
-    return f"a prompt that shows {SHOWN[name]}: plan.kind={_either(takers)}"
+    return f"a prompt that shows {SHOWN[name]}: plan.kind={either(takers)}"
 
 
 def _must_choose(name: str, recipe: Recipe) -> bool:
@@ -393,7 +382,7 @@ def _readers(name: str) -> Iterator[str]:
     for setting, by_value in kinds().items():
         values = [value for value, kind in by_value.items() if name in _all_of(kind, "reads")]
         if values and setting not in (name, "observe.observation"):
-            yield f"{setting}={_either(values)}"
+            yield f"{setting}={either(values)}"
 
 
 def _all_of(kind: type[StageKind], what: str) -> frozenset[str]:
