@@ -110,7 +110,8 @@ class UndecidedSteps:
         """Say to viewers that these are stored."""
         for trajectory in _trajectories(batch):
             events.publish(events.trajectory_group(trajectory.pk), trajectory.steps.count(), trajectory.state)
-        events.publish(events.run_group(self.run.pk), self.run.steps.count(), self.run.state)
+        stored = Run.objects.with_stored().values_list("stored", flat=True).get(pk=self.run.pk)
+        events.publish(events.run_group(self.run.pk), stored, self.run.state)
 
     @cached_property
     def told(self) -> frozenset[str]:

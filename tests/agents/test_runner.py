@@ -3,6 +3,8 @@
 from contextlib import nullcontext
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.memory import encoding
@@ -10,7 +12,7 @@ from agents.memory.build import build_snippets
 from agents.models import Run, Trajectory, TrajectoryStep
 from agents.pipeline import Pipeline
 from agents.recipes import literature
-from agents.runs import building, runner
+from agents.runs import building, events, runner
 from agents.types import Decision, Observation
 from annotations.datasets.records import CandidateRecord
 from annotations.models import Conversation, Step
@@ -116,6 +118,20 @@ def test_what_was_decided_is_kept_with_its_ranking_and_trace(conversation, seen)
 
 def run_of(name: str, **changes: str) -> Run:
     return Run(recipe=literature.to_dict(literature.override(literature.get(name), changes)))
+
+
+@pytest.mark.django_db
+def test_viewers_hear_how_much_is_stored_and_no_batch_counts_the_rows_of_the_run(
+    conversation, seen, monkeypatch
+) -> None:
+    told: list[tuple[str, int]] = []
+    monkeypatch.setattr(events, "publish", lambda group, seq, state: told.append((group, seq)))
+    with CaptureQueriesContext(connection) as asked:
+        run = run_over(conversation)
+    assert [seq for group, seq in told if group == events.run_group(run.pk)] == [4, 8, 9]
+    counts = [query["sql"] for query in asked if 'COUNT(*) AS "__count" FROM "agents_trajectorystep"' in query["sql"]]
+    assert [sql for sql in counts if '"run_id"' in sql] == []
+    assert counts, "of one conversation they are counted: this is how it would look"
 
 
 @pytest.mark.django_db
