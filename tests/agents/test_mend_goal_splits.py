@@ -48,3 +48,8 @@ def test_other_datasets_are_left_alone(goals: Dataset) -> None:
     call_command("mend_goal_splits")
     recorded.refresh_from_db()
     assert recorded.split == "train"
+
+
+def test_where_there_are_none_it_says_so(capsys) -> None:
+    call_command("mend_goal_splits", dry_run=True)
+    assert capsys.readouterr().out == "There are no goals on the sample's websites.\n"

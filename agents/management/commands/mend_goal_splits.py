@@ -25,6 +25,8 @@ class Command(BaseCommand):
     def handle(self, *, dry_run: bool, **options) -> None:
         splits = {task: goals.split for task, goals in conversations().items() if goals.split}
         datasets = Dataset.objects.filter(source_format=FORMAT, live__environment__in=sorted(TALKING))
+        if not datasets:
+            self.stdout.write("There are no goals on the sample's websites.")
         for dataset in datasets.order_by("name"):
             wrong = self._moved(dataset.conversations.all(), splits)
             if not dry_run:
