@@ -110,7 +110,7 @@ class UndecidedSteps:
         """Say to viewers that these are stored."""
         for trajectory in _trajectories(batch):
             events.publish(events.trajectory_group(trajectory.pk), trajectory.steps.count(), trajectory.state)
-        stored = Run.objects.with_stored().values_list("stored", flat=True).get(pk=self.run.pk)
+        stored = Run.objects.with_progress().get(pk=self.run.pk).done
         events.publish(events.run_group(self.run.pk), stored, self.run.state)
 
     @cached_property
