@@ -22,7 +22,7 @@ from annotations.jobs import api as jobs
 from annotations.releases.api import ReleaseViewSet
 from annotations.work import api as work
 from annotations.work.desk.write.api import ProposalViewSet
-from annotations.work.verify.api import BulkAcceptViewSet
+from annotations.work.verify.api import BulkAcceptViewSet, DisputeViewSet
 from evaluation.guard.api import GuardOfDatasetViewSet
 from evaluation.reviews.api import ReviewViewSet
 from evaluation.studies import api as evaluation
@@ -53,6 +53,7 @@ router.register("items", work.ItemViewSet)
 router.register("assignments", work.AssignmentViewSet)
 router.register("proposals", ProposalViewSet)
 router.register("verdicts", work.VerdictViewSet)
+router.register("disputes", DisputeViewSet)
 router.register("bulk-accepts", BulkAcceptViewSet)
 router.register("comments", work.CommentViewSet)
 router.register("releases", ReleaseViewSet)

@@ -74,6 +74,7 @@ PROJECT_PATHS = {
     "SentBack": "rewrite__item__session__campaign__project",
     "BulkAccept": "campaign__project",
     "HeldBack": "bulk__campaign__project",
+    "Dispute": "assignment__item__session__campaign__project",
     "Defect": "verdict__assignment__item__session__campaign__project",
     "Comment": "session__campaign__project",
     "Webhook": "project",

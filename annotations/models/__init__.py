@@ -10,6 +10,7 @@ from annotations.models.campaigns import DEFAULT_RUBRIC, Campaign, Guideline, St
 from annotations.models.conversations import Conversation, Operation, Rationale, SourceTask, Split, Step, Target, Turn
 from annotations.models.corrections import Correction, CorrectionRefused
 from annotations.models.datasets import Dataset, Website
+from annotations.models.disputes import Dispute
 from annotations.models.edits import Edit, Proposal
 from annotations.models.idempotency import IdempotencyKey
 from annotations.models.items import Item
@@ -44,6 +45,7 @@ __all__ = [
     "Dataset",
     "Defect",
     "Delivery",
+    "Dispute",
     "Edit",
     "Guideline",
     "HeldBack",

@@ -319,8 +319,10 @@ class Assignment(Held):
         """Why it came back and from whom: {"by", "reason", "defects"} each."""
         if self.item.stage == Stage.DECOMPOSE:
             return [row.facts() for row in self.sent_back.unmended().with_reasons()]
-        verdict = self.last_return()
-        return [verdict.facts(verdict.defects.all())] if verdict else []
+        if (verdict := self.last_return()) is None:
+            return []
+        decided = self.disputes.filter(round=verdict.round).select_related("decided_by")
+        return [verdict.facts(verdict.defects.all()), *(one.facts() for one in decided)]
 
     def not_mended(self) -> list[str]:
         """Why a returned annotation cannot be handed in again; nothing where it has changed since."""

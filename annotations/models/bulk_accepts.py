@@ -5,8 +5,10 @@ from typing import Self
 from django.conf import settings
 from django.db import models
 from django.db.models import OuterRef, Subquery
+from django.db.models.functions import Coalesce
 
 from annotations.models.campaigns import Campaign, tracked
+from annotations.models.disputes import Dispute
 from annotations.models.items import Item
 from annotations.models.verdicts import Verdict
 
@@ -36,10 +38,12 @@ class BulkAccept(models.Model):
 
 class HeldBackQuerySet(models.QuerySet["HeldBack"]):
     def with_outcome(self) -> Self:
-        """With `outcome`, what verifiers said in the round in which it was held back, the first: "" until that is
-        over, and returned where one of them says so."""
+        """With `outcome`, what verifiers said in the round in which it was held back, the first, or who decided between
+        them: empty until that is over."""
         said = Verdict.objects.of_ended_rounds().filter(verification__item=OuterRef("item"), round=1, bulk=None)
-        return self.annotate(outcome=Subquery(said.order_by("-outcome").values("outcome")[:1]))
+        disputes = Dispute.objects.filter(assignment__verified_as=OuterRef("item"), round=1)
+        told = Subquery(said.values("outcome")[:1])
+        return self.annotate(outcome=Coalesce(Subquery(disputes.values("outcome")[:1]), told))
 
     def of(self, campaign: Campaign) -> Self:
         return self.filter(bulk__campaign=campaign).select_related("bulk", "item__session", "item__subject__user")

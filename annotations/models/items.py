@@ -75,11 +75,11 @@ class Item(models.Model):
         self.finished_at = timezone.now() if state == Item.State.DONE else None
         self.save(update_fields=["state", "finished_at"])
 
-    def is_passed(self, round: int) -> bool | None:
-        """Of a verification: whether all who verify accept; None until all have judged this round."""
+    def outcomes(self, round: int) -> set[str]:
+        """Of a verification: what they say who verify; nothing until all have judged this round."""
         judged = self.assignments.filter(given__round=round)
-        outcomes = list(judged.values_list("given__outcome", flat=True))
-        return None if len(outcomes) < self.overlap else all(outcome == "accept" for outcome in outcomes)
+        said = list(judged.values_list("given__outcome", flat=True))
+        return set(said) if len(said) >= self.overlap else set()
 
     def facts(self) -> dict[str, Any]:
         """What the addresses outside learn of it."""

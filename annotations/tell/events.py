@@ -13,6 +13,7 @@ EVENTS = (
     "item.submitted",
     "item.returned",
     "item.passed",
+    "item.disputed",
     "comment.created",
     "comment.resolved",
     "release.created",

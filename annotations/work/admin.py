@@ -10,6 +10,7 @@ from annotations.models import (
     Comment,
     Defect,
     Delivery,
+    Dispute,
     Edit,
     Guideline,
     HeldBack,
@@ -129,6 +130,14 @@ class HeldBackAdmin(MadeElsewhere):
     list_display = ["item", "bulk"]
     list_select_related = ["item__session", "bulk__user"]
     search_fields = ["item__session__name"]
+
+
+@admin.register(Dispute)
+class DisputeAdmin(MadeElsewhere, ShowsGold):
+    list_display = ["assignment_id", "round", "outcome", "decided_by", "opened_at", "decided_at"]
+    list_select_related = ["decided_by", "assignment__user", "assignment__item__session"]
+    list_filter = ["outcome"]
+    search_fields = ["reason", "assignment__item__session__name"]
 
 
 @admin.register(Defect)

@@ -5,7 +5,17 @@ from math import comb
 import pytest
 from django.core.exceptions import PermissionDenied
 
-from annotations.models import Assignment, BulkAccept, Campaign, HeldBack, Part, StaleWork, Verdict, VerdictRefused
+from annotations.models import (
+    Assignment,
+    BulkAccept,
+    Campaign,
+    Dispute,
+    HeldBack,
+    Part,
+    StaleWork,
+    Verdict,
+    VerdictRefused,
+)
 from annotations.models.campaigns import Stage
 from annotations.work.verify import bulk, verdicts
 from annotations.work.verify.agreement_tables import report
@@ -168,6 +178,8 @@ def test_an_outcome_is_told_once_the_round_is_over(campaign: Campaign, verifier)
     verdicts.give(held.hand(verifier, 0), "return", {}, "No.", [])
     assert bulk.tally([made]).looked_at == 0, "the second verifier has yet to judge it"
     verdicts.give(held.hand(factories.make_user("reviewer", campaign.project), 1), "accept", {}, "", [])
+    assert bulk.tally([made]).looked_at == 0, "they differ: somebody decides"
+    verdicts.decide(Dispute.objects.get(), factories.make_user("admin", campaign.project), "return", "")
     assert bulk.tally([made]).returned == 1
 
 

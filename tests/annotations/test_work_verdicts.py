@@ -3,7 +3,7 @@
 import pytest
 from django.db import transaction
 
-from annotations.models import Defect, Item, VerdictRefused
+from annotations.models import Defect, Dispute, Item, VerdictRefused
 from annotations.work.verify import verdicts
 from tests import factories
 from tests.annotations.work_world import make_edit, make_rewrite, make_verification
@@ -90,13 +90,13 @@ def test_nobody_verifies_their_own_work():
         verdicts.give(make_verification(subject, user=subject.user), "accept", {}, "", [])
 
 
-def test_of_two_verifiers_both_must_accept_and_the_author_hears_both():
+def test_of_two_verifiers_both_must_return_or_both_accept():
     subject = make_rewrite()
     first, second = make_verification(subject, overlap=2), make_verification(subject)
     returned(first)
     subject.refresh_from_db()
     assert (subject.state, subject.review, subject.round) == ("submitted", "", 1)  # the other one still judges this
-    verdicts.give(second, "accept", {}, "", [])
+    returned(second)
     subject.refresh_from_db()
     assert (subject.review, subject.round) == ("returned", 2)
     resubmit(subject)
@@ -106,6 +106,7 @@ def test_of_two_verifiers_both_must_accept_and_the_author_hears_both():
     verdicts.give(second, "accept", {}, "", [])
     subject.refresh_from_db()
     assert subject.review == "passed"
+    assert not Dispute.objects.exists()
 
 
 def test_what_changed_since_a_version_is_read_from_the_edits():

@@ -20,7 +20,7 @@ from django.utils import timezone
 from agents.models import MemorySnippet, TrajectoryStep, Workflow
 from annotations.corpus.importing import import_files
 from annotations.corpus.statistics import dataset_stats
-from annotations.models import BulkAccept, Conversation, Correction, Membership, Proposal, Snapshot, Step
+from annotations.models import BulkAccept, Conversation, Correction, Dispute, Membership, Proposal, Snapshot, Step
 from annotations.models.pages import digest
 from annotations.pages import snapshot_host
 from annotations.releases import releasing
@@ -247,6 +247,7 @@ def _annotate(gold: str, world: GoldWorld) -> None:
     )
     bulk = BulkAccept.objects.create(campaign=campaign, user=world.people["admin"], size=2, share=10)
     bulk.hold_back([item])
+    Dispute.objects.create(assignment=written, round=1, reason=f"Is it {gold}?")
     step = _steps(world.hidden)[1]
     comment = session.comments.create(author=world.people["admin"], text=f"@all it is {gold}", step=step, node_id="4")
     comment.mentions.create(user=world.people["annotator"])

@@ -169,10 +169,10 @@ def test_a_second_verifier_reads_the_first_ones_verdict_only_after_judging() -> 
     given = verdicts.give(first, "return", {}, "My secret reason.", [])
     assert [told(user) for user in readers] == [["My secret reason."], [], [], []]
     assert client_of(second.user).get(f"/api/verdicts/{given.pk}/").status_code == 404
-    verdicts.give(second, "accept", {}, "", [])
-    assert [told(user) for user in readers] == [["My secret reason.", ""]] * 4
+    verdicts.give(second, "return", {}, "Mine.", [])
+    assert [told(user) for user in readers] == [["My secret reason.", "Mine."]] * 4
     subject.refresh_from_db()
     Assignment.objects.filter(pk=subject.pk).update(state="submitted")
     subject.item.session.items.filter(subject=subject).update(state="open")
     verdicts.give(first, "return", {}, "Still wrong.", [])
-    assert told(second.user) == ["My secret reason.", ""]
+    assert told(second.user) == ["My secret reason.", "Mine."]

@@ -142,6 +142,7 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
         "step-rationale": keys("Step"),
         "correction-ask": keys("Step"),
         "correction": keys("Correction"),
+        "annotate-dispute": keys("Dispute"),
         "job": keys("Job"),
         "job-state": keys("Job"),
         "job-cancel": keys("Job"),

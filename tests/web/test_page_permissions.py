@@ -136,6 +136,7 @@ PAGES = {
     "annotate-verify-judge": post("verifications", OWNER),
     "annotate-verify-give-back": post("verifications", OWNER),
     "annotate-bulk": get("campaigns", REVIEWERS),
+    "annotate-dispute": get("disputes", REVIEWERS),
     "annotate-agreement": get("campaigns", REVIEWERS),
     "annotate-make-gold": post("sessions", ADMINS),
     "annotate-feedback": get("assignments", OWNER),

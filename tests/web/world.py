@@ -5,7 +5,7 @@ from typing import Any
 
 from agents.models import PromptPack
 from agents.prompts.packs import Pack
-from annotations.models import BulkAccept, Conversation, Dataset, Membership, Project, Snapshot, Step
+from annotations.models import BulkAccept, Conversation, Dataset, Dispute, Membership, Project, Snapshot, Step
 from annotations.releases.checking import check_dataset
 from annotations.releases.releasing import make_release
 from evaluation.models import Review
@@ -16,7 +16,7 @@ LISTS = (
     *("snapshots", "screenshots", "rationales", "jobs", "memory-snippets", "exemplars", "workflows", "runs"),
     *("prompt-packs", "guard-rules"),
     *("models", "trajectories", "studies", "shards", "scores", "reviews"),
-    *("campaigns", "sessions", "items", "assignments", "proposals", "verdicts", "bulk-accepts", "comments"),
+    *("campaigns", "sessions", "items", "assignments", "proposals", "verdicts", "bulk-accepts", "disputes", "comments"),
     "releases",
 )
 # Routes below a row: GET them, or POST to them.
@@ -29,6 +29,7 @@ READS = (
 )
 WRITES = ("jobs/{}/cancel/", "jobs/{}/retry/", "studies/{}/budget/", "studies/{}/cancel/", "studies/{}/resume/")
 ACTS = tuple(f"assignments/{{}}/{what}/" for what in ("take", "edits", "submit", "give-back", "judge"))
+ACTS += ("disputes/{}/decide/",)
 STARTS = ("imports", "exports", "studies", "studies/forecast", "live-goals")
 
 
@@ -101,6 +102,7 @@ def _work(dataset: Dataset, conversation: Conversation) -> dict[str, Any]:
     verdict = written.verdicts.create(verification=verification, round=1, version=0, outcome="accept")
     bulk = BulkAccept.objects.create(campaign=campaign, user=verification.user, size=2, share=10)
     bulk.hold_back([item])
+    dispute = Dispute.objects.create(assignment=written, round=1)
     comment = session.comments.create(author=written.user, text="Is the date said anywhere?")
     concerns = [concern.key for concern in check_dataset(dataset).concerns()]
     maker = factories.make_superuser()
@@ -116,6 +118,7 @@ def _work(dataset: Dataset, conversation: Conversation) -> dict[str, Any]:
         "proposals": proposal.pk,
         "verdicts": verdict.pk,
         "bulk-accepts": bulk.pk,
+        "disputes": dispute.pk,
         "comments": comment.pk,
         "releases": release.pk,
     }

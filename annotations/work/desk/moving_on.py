@@ -6,7 +6,7 @@ for the other.
 
 from django.db import transaction
 
-from annotations.models import Assignment, Defect, Item, NotReady, SentBack, Session, Stage, Verdict
+from annotations.models import Assignment, Defect, Dispute, Item, NotReady, SentBack, Session, Stage, Verdict
 from annotations.models.projects import Account
 from annotations.tell.events import emit
 from annotations.work.campaigns.propose.proposing import judge, settle
@@ -86,6 +86,31 @@ def returned(subject: Assignment) -> None:
     if about_cuts is not None:
         verdict = about_cuts.verdict
         Mending(subject).send_back(verdict.verification.user, verdict.reason, verdict)
+
+
+class RoundEnd:
+    """What happens to an annotation when those who verify it have judged a round."""
+
+    def __init__(self, verification: Item, subject: Assignment) -> None:
+        self.verification, self.subject = verification, subject
+
+    @transaction.atomic
+    def look(self) -> None:
+        """Act once all have given their verdicts: where they differ, somebody decides."""
+        outcomes = self.verification.outcomes(self.subject.round)
+        if len(outcomes) == 1:
+            self.settle(*outcomes)
+        elif outcomes:
+            self.verification.move_to(Item.State.SUBMITTED)
+            Dispute.objects.create(assignment=self.subject, round=self.subject.round)
+            _tell("item.disputed", self.subject)
+
+    @transaction.atomic
+    def settle(self, outcome: str) -> None:
+        """Act on what is said of the round in the end."""
+        is_passed = outcome == Verdict.Outcome.ACCEPT
+        self.verification.move_to(Item.State.DONE if is_passed else Item.State.SUBMITTED)  # a new round opens it again
+        (passed if is_passed else returned)(self.subject)
 
 
 class Mending:

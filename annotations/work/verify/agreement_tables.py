@@ -8,7 +8,8 @@ from typing import Any
 
 from annotations import agreement
 from annotations.agreement import Agreement, Counts
-from annotations.models import Assignment, Campaign, Stage, Verdict
+from annotations.models import Assignment, Campaign, Dispute, Stage, Verdict
+from annotations.models.disputes import DisputeQuerySet
 from annotations.text.segmentation import boundary_similarity, cuts_of
 
 AnswerPair = tuple[Any, Any]  # two users, the one with the smaller id first
@@ -29,12 +30,33 @@ class PairRow:
 
 
 @dataclass
+class RightRow:
+    """How often a person was right where somebody decided between them and others."""
+
+    user: Any
+    verdicts: int = 0
+    verdicts_n: int = 0
+
+    @classmethod
+    def of(cls, disputes: DisputeQuerySet) -> list["RightRow"]:
+        """Of those that are decided, by name."""
+        rows: dict[Any, RightRow] = {}
+        for dispute in disputes.live().exclude(decided_at=None):
+            for verdict in dispute.verdicts:
+                row = rows.setdefault(verdict.verification.user, cls(verdict.verification.user))
+                row.verdicts += verdict.outcome == dispute.outcome
+                row.verdicts_n += 1
+        return sorted(rows.values(), key=lambda row: row.user.get_username())
+
+
+@dataclass
 class AgreementReport:
     cuts: Agreement
     words: Agreement
     kappa: Agreement
     kappa_kind: str  # Cohen or Fleiss
     pairs: list[PairRow]
+    right: list["RightRow"]
     by_code: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -68,6 +90,7 @@ def report(campaign: Campaign) -> AgreementReport:
         kappa=_kappa(judged, kind),
         kappa_kind=kind,
         pairs=_pair_rows(cuts, words, judged),
+        right=RightRow.of(Dispute.objects.filter(assignment__item__session__campaign=campaign)),
         by_code=_by_code(campaign, judged, kind),
     )
 

@@ -3,6 +3,8 @@
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
+from django_filters import rest_framework as filters
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status, viewsets
 from rest_framework.decorators import action
@@ -13,9 +15,10 @@ from rest_framework.response import Response
 from annotations.access import idempotency, rules
 from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.access.people import signed_in
-from annotations.models import BulkAccept, Campaign, Scope, Verdict
+from annotations.models import BulkAccept, Campaign, Dispute, Scope, Verdict
 from annotations.work.desk.write import opening
 from annotations.work.desk.write.api import UNREADY, AssignmentActions, StandingSerializer
+from annotations.work.desk.write.document import readable
 from annotations.work.desk.write.refusals import declined
 from annotations.work.verify import bulk, verdicts
 
@@ -48,6 +51,58 @@ class VerificationActions(AssignmentActions):
             outcome = asked["outcome"], asked["checklist"], asked["reason"], asked["defects"]
             verdicts.give(found, *outcome)
         return self.standing(found.pk)
+
+
+class DisputeSerializer(serializers.ModelSerializer):
+    """`verdicts`: those that differ; `outcome`: what was decided, "" before that."""
+
+    verdicts = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Dispute
+        fields = [
+            *("id", "assignment", "round", "verdicts", "opened_at"),
+            *("outcome", "reason", "decided_by", "decided_at"),
+        ]
+
+    def get_verdicts(self, dispute: Dispute) -> list[int]:
+        return [one.pk for one in dispute.assignment.verdicts.all() if one.round == dispute.round]
+
+
+class DecisionRequestSerializer(serializers.Serializer):
+    outcome = serializers.ChoiceField(choices=Verdict.Outcome.choices)
+    reason = serializers.CharField(allow_blank=True, default="", max_length=5_000)
+
+
+class OfDispute(filters.FilterSet):
+    assignment = filters.NumberFilter()
+    campaign = filters.NumberFilter(field_name="assignment__item__session__campaign")
+    is_open = filters.BooleanFilter(field_name="decided_at", lookup_expr="isnull")
+
+
+class DisputeViewSet(ReadOnlyViewSet):
+    """Rounds in which one verifier accepted what another returned, for those who may read what was judged."""
+
+    scopes = {"decide": Scope.ANNOTATE}
+    queryset = Dispute.objects.live().prefetch_related("assignment__verdicts")
+    serializer_class = DisputeSerializer
+    filterset_class = OfDispute
+    gold_split = "assignment__item__session__split"
+    gold_project = "assignment__item__session__campaign__project"
+
+    def get_queryset(self) -> QuerySet[Dispute]:
+        return super().get_queryset().filter(assignment__in=readable(self.request.user))
+
+    @extend_schema(request=DecisionRequestSerializer, responses={200: DisputeSerializer} | UNREADY)
+    @action(detail=True, methods=["post"])
+    def decide(self, request: Request, pk: str) -> Response:
+        """Say which verdict stands; nobody who has a part in it can."""
+        found = self.get_object()
+        wanted = DecisionRequestSerializer(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        with declined():
+            verdicts.decide(found, signed_in(request), **wanted.validated_data)
+        return Response(self.get_serializer(self.get_queryset().get(pk=found.pk)).data)
 
 
 class BulkAcceptSerializer(serializers.ModelSerializer):

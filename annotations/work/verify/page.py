@@ -80,7 +80,7 @@ def verify_context(request: HttpRequest, verification: Assignment) -> dict[str, 
         "removed": [_removed(change, shown["steps"]) for change in changes if change.kind == "joined"],
         "unchanged": last is not None and not changes,
         "rubric": _rubric(campaign, Defect.objects.repeated(campaign, subject.user)),
-        "verdicts": [_told(verdict, campaign.rubric, turns) for verdict in Verdict.objects.told_to(verification)],
+        "verdicts": [told(verdict, campaign.rubric, turns) for verdict in Verdict.objects.told_to(verification)],
         "others": other_versions(subject, shown),
         "document": shown,
         "held_back": HeldBack.objects.filter(item=verification.item).exists(),
@@ -198,7 +198,7 @@ def _removed(change: PartChange, steps: list[dict]) -> dict[str, Any]:
     return {"before": change.before, "place": place}
 
 
-def _told(verdict: Verdict, rubric: list[dict], turns: list[ShownTurn]) -> dict[str, Any]:
+def told(verdict: Verdict, rubric: list[dict], turns: list[ShownTurn]) -> dict[str, Any]:
     questions = {entry["code"]: entry["question"] for entry in rubric}
     defects = [
         {

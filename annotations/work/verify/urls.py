@@ -2,12 +2,14 @@
 
 from django.urls import path
 
-from annotations.work.verify import agreement_views, bulk_views, views
+from annotations.work.verify import agreement_views, bulk_views, dispute_views, views
 
 urlpatterns = [
     path("verify/<int:pk>/", views.verify, name="annotate-verify"),
     path("verify/<int:pk>/judge/", views.judge, name="annotate-verify-judge"),
     path("verify/<int:pk>/give-back/", views.give_back, name="annotate-verify-give-back"),
+    path("disputes/", dispute_views.disputes, name="annotate-disputes"),
+    path("disputes/<int:pk>/", dispute_views.dispute, name="annotate-dispute"),
     path("campaigns/<int:pk>/bulk/", bulk_views.bulk_accept, name="annotate-bulk"),
     path("campaigns/<int:pk>/agreement/", agreement_views.agreement, name="annotate-agreement"),
     path("sessions/<int:pk>/gold/", agreement_views.make_gold, name="annotate-make-gold"),

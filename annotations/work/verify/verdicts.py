@@ -5,7 +5,8 @@ from typing import Any
 
 from django.db import transaction
 
-from annotations.models import Assignment, BulkAccept, Campaign, Defect, Item, Verdict, VerdictRefused
+from annotations.models import Assignment, BulkAccept, Campaign, Defect, Dispute, Item, Stage, Verdict, VerdictRefused
+from annotations.models.projects import Account
 from annotations.work.desk import moving_on
 
 
@@ -21,9 +22,9 @@ def give(
     """Store a verdict on the version that is submitted, and act on it once all verifiers of the item have judged.
 
     checklist: code of the rubric -> True (in order) or False; codes that are left out are in order unless a defect
-    names them. defects: [{"code", "step": primary key of a part's first step or None, "note"}]. All verifiers must
-    accept for the annotation to pass; with one return among them it goes back to its author, with everybody's
-    reasons. Raises `VerdictRefused`.
+    names them. defects: [{"code", "step": primary key of a part's first step or None, "note"}]. What all verifiers
+    accept passes, what all return goes back to its author with everybody's reasons; where they differ, a further
+    person decides. Raises `VerdictRefused`.
     """
     subject = Assignment.objects.select_for_update().get(pk=verification.judged.pk)
     verification = Assignment.objects.select_for_update().select_related("item").get(pk=verification.pk)
@@ -49,11 +50,18 @@ def give(
     )
     Defect.objects.bulk_create(Defect(verdict=verdict, **defect) for defect in found)
     verification.hand_in()
-    passed = verification.item.is_passed(subject.round)
-    if passed is not None:
-        verification.item.move_to(Item.State.DONE if passed else Item.State.SUBMITTED)  # a new round opens it again
-        (moving_on.passed if passed else moving_on.returned)(subject)
+    moving_on.RoundEnd(verification.item, subject).look()
     return verdict
+
+
+@transaction.atomic
+def decide(dispute: Dispute, user: Account, outcome: str, reason: str) -> None:
+    """Settle a dispute between verifiers, and act on it. Raises `VerdictRefused`."""
+    subject = Assignment.objects.select_for_update().get(pk=dispute.assignment_id)
+    subject.item.session.campaign.project.require(user, Stage.VERIFY.ability)
+    dispute.refresh_from_db(from_queryset=Dispute.objects.select_for_update(of=("self",)))
+    dispute.decide(user, outcome, reason)
+    moving_on.RoundEnd(subject.verified_as.get(), subject).settle(outcome)
 
 
 def _defects(campaign: Campaign, item: Item, checklist: Mapping[str, bool], defects: Iterable[Mapping]) -> list[dict]:

@@ -69,6 +69,7 @@ def _page(request: HttpRequest, reasons: list[tuple[Campaign, str, str]]) -> Htt
         "done": done.select_related("item__session__campaign").order_by("-submitted_at")[:DONE_SHOWN],
         "to_do": [(one, key) for key, one in enumerate(waiting.waiting(signed_in(request)), 1)],
         "reasons": reasons,
+        "disputes": waiting.disputes(signed_in(request)).for_deciding(signed_in(request)).count(),
         "may": may,
     }
     return render(request, "annotate/queue.html", context)

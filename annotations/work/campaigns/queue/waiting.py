@@ -7,7 +7,8 @@ from typing import Any
 from django.db.models import Count, QuerySet
 
 from annotations.access import rules
-from annotations.models import Assignment, Campaign, Item, Stage
+from annotations.models import Assignment, Campaign, Dispute, Item, Stage
+from annotations.models.disputes import DisputeQuerySet
 from annotations.models.projects import Account
 from annotations.models.queue import AssignmentQuerySet
 from annotations.work.campaigns.queue.claiming import is_capped
@@ -78,6 +79,13 @@ def waiting(user: Account) -> list[Waiting]:
         for c, stage in places(user, campaigns(user))
     ]
     return [one for one in found if one.count]
+
+
+def disputes(user: Account) -> DisputeQuerySet:
+    """Disputes between verifiers in projects where this person verifies, and of which they may see the gold."""
+    project = "assignment__item__session__campaign__project"
+    rows = Dispute.objects.live().filter(**{f"{project}__in": rules.projects(user, "review").values("pk")})
+    return rules.gold_filter(user, rows, "assignment__item__session__split", project)
 
 
 def _free(user: Account, campaign: Campaign, stage: Stage) -> int:

@@ -1,0 +1,92 @@
+"""Verifiers who differ about one version, and the further person who decides between them."""
+
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone
+
+from annotations.models.assignments import Assignment
+from annotations.models.campaigns import tracked
+from annotations.models.projects import Account
+from annotations.models.queue import VerdictRefused
+from annotations.models.verdicts import Verdict
+
+MAX_REASON = 5_000
+
+
+class DisputeQuerySet(models.QuerySet["Dispute"]):
+    def live(self) -> Self:
+        session = "assignment__item__session"
+        return self.filter(**{f"{session}__deleted_at": None, f"{session}__campaign__deleted_at": None})
+
+    def open(self) -> Self:
+        return self.filter(decided_at=None)
+
+    def for_deciding(self, user: Account) -> Self:
+        """Open ones in which this person has no part: neither as author nor as verifier."""
+        judged = Verdict.objects.filter(
+            assignment=OuterRef("assignment"), round=OuterRef("round"), verification__user_id=user.pk
+        )
+        return self.open().exclude(assignment__user_id=user.pk).exclude(Exists(judged))
+
+    def with_people(self) -> Self:
+        return self.select_related("assignment__user", "assignment__item__session__campaign__project", "decided_by")
+
+
+@tracked
+class Dispute(models.Model):
+    """A round in which one verifier accepted what another returned. It waits until a further person decides."""
+
+    assignment = models.ForeignKey(Assignment, models.CASCADE, related_name="disputes", help_text="What was judged.")
+    round = models.PositiveSmallIntegerField()
+    opened_at = models.DateTimeField(auto_now_add=True)
+    outcome = models.CharField(max_length=8, choices=Verdict.Outcome.choices, blank=True)
+    reason = models.TextField(blank=True, max_length=MAX_REASON)
+    decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="+")
+    decided_at = models.DateTimeField(null=True, blank=True)
+
+    objects = DisputeQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["assignment", "round"], name="one_dispute_per_round"),
+            models.CheckConstraint(
+                condition=Q(outcome="", decided_at=None) | (~Q(outcome="") & Q(decided_by__isnull=False)),
+                name="a_decided_dispute_says_by_whom",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.assignment}, round {self.round}"
+
+    @property
+    def verdicts(self) -> models.QuerySet[Verdict, Any]:
+        """What was said, the acceptances first."""
+        rows = self.assignment.verdicts.filter(round=self.round).select_related("verification__user")
+        return rows.prefetch_related("defects").order_by("outcome", "pk")
+
+    def why_not_decided_by(self, user: Account) -> str:
+        """Why this person cannot decide it; "" when they can."""
+        if self.decided_at is not None:
+            return f"{self.decided_by} has decided it."
+        if self.assignment.user_id == user.pk:
+            return "It is about your own work: somebody else decides it."
+        if self.verdicts.filter(verification__user_id=user.pk).exists():
+            return "You have judged it: somebody else decides between you."
+        return ""
+
+    def decide(self, user: Account, outcome: str, reason: str) -> None:
+        """Say which verdict stands, of a locked one. VerdictRefused for whoever has a part in it, and once it is
+        decided."""
+        if why_not := self.why_not_decided_by(user):
+            raise VerdictRefused(why_not)
+        self.outcome, self.reason = Verdict.Outcome(outcome), reason.strip()[:MAX_REASON]
+        self.decided_by_id, self.decided_at = user.pk, timezone.now()
+        self.save()
+
+    def facts(self) -> dict[str, Any]:
+        """What an author needs to know of it beside the verdicts."""
+        return {"by": self.decided_by, "reason": self.reason, "defects": []}
