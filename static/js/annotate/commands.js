@@ -73,5 +73,5 @@ function withControl(event, run) {
 function leave(event) {
   if (event.key !== "Escape" || event.target.tagName !== "TEXTAREA" || event.isComposing) return;
   event.preventDefault();
-  around(event, ".part-row").focus({ preventScroll: true });
+  around(event, ".part-row")?.focus({ preventScroll: true });
 }

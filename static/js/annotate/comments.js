@@ -5,22 +5,24 @@
 // asks it to go there by "annotate:goto" with {part, step, node}; a page that does calls preventDefault().
 import { call } from "../shared/server.js";
 import { bind } from "../shared/keys.js";
-import { make } from "../shared/elements.js";
+import { make, the } from "../shared/elements.js";
 
 /**
  * A comment as the server tells it.
  * @typedef {{id: number, parent: number | null, author: string, text: string, at: string, place: string, url: string, step: number | null, node: string, turn: boolean, change: string, resolved: any, deleted: boolean, may_change: boolean, may_delete: boolean, [name: string]: any}} Remark
  */
 
-const section = document.querySelector("[data-comments]");
-const form = section.querySelector("form");
-const text = form.querySelector("textarea");
-const about = form.querySelector("select");
-const draftName = `webnav-comment-${section.dataset.comments}`;
-const listUrl = section.dataset.assignment
-  ? `${section.dataset.comments}?assignment=${section.dataset.assignment}`
-  : section.dataset.comments;
+const section = the(document, "[data-comments]");
+const form = the(section, "form");
+const text = the(form, "textarea");
+const about = the(form, "select");
+const names = the(form, ".names");
+const threadsUrl = section.dataset.comments ?? "";
+const draftName = `webnav-comment-${threadsUrl}`;
+const listUrl = section.dataset.assignment ? `${threadsUrl}?assignment=${section.dataset.assignment}` : threadsUrl;
+/** @type {string[]} */
 let people = [];
+/** @type {Remark[]} */
 let comments = [];
 /** @type {{id: number, author: string} | null} */
 let answered = null;
@@ -31,7 +33,7 @@ let places = [{ name: "the session" }];
 
 /** @param {Error | null} error */
 function complain(error) {
-  form.querySelector("[role=alert]").textContent = error
+  the(form, "[role=alert]").textContent = error
     ? error.message || "The server cannot be reached; what you wrote is kept."
     : "";
 }
@@ -54,7 +56,7 @@ function draw({ comments: all, people: members, may_speak: maySpeak }) {
   people = members;
   form.hidden = !maySpeak;
   const open = comments.filter((one) => !one.parent && !one.resolved && !one.deleted).length;
-  section.querySelector("#comment-count").textContent = comments.length ? `${open} open` : "";
+  the(section, "#comment-count").textContent = comments.length ? `${open} open` : "";
   const roots = comments.filter((one) => !one.parent || !comments.some(({ id }) => id === one.parent));
   const threads = roots.map((root) =>
     thread(
@@ -62,7 +64,7 @@ function draw({ comments: all, people: members, may_speak: maySpeak }) {
       comments.filter(({ parent }) => parent === root.id),
     ),
   );
-  section.querySelector(".threads").replaceChildren(...threads);
+  the(section, ".threads").replaceChildren(...threads);
   document.dispatchEvent(new CustomEvent("annotate:comments", { detail: comments }));
 }
 
@@ -134,22 +136,22 @@ function action(label, run) {
 
 /** @param {Remark} one @param {string} what */
 function change(one, what) {
-  return ask(`${one.change}${what}/${listUrl.slice(section.dataset.comments.length)}`, {});
+  return ask(`${one.change}${what}/${listUrl.slice(threadsUrl.length)}`, {});
 }
 
 /** @param {Remark} root */
 function answerTo(root) {
   answered = root;
-  form.querySelector(".say-place").hidden = true;
-  form.querySelector("[data-cancel]").hidden = false;
+  the(form, ".say-place").hidden = true;
+  the(form, "[data-cancel]").hidden = false;
   text.placeholder = `Answer to ${root.author}`;
   text.focus();
 }
 
 function stopAnswering() {
   answered = null;
-  form.querySelector(".say-place").hidden = false;
-  form.querySelector("[data-cancel]").hidden = true;
+  the(form, ".say-place").hidden = false;
+  the(form, "[data-cancel]").hidden = true;
   text.placeholder = "Comment; @name tells a member";
 }
 
@@ -184,13 +186,12 @@ function begun() {
 }
 
 function suggest() {
-  const list = form.querySelector(".names");
   const found = begun();
   const fitting = found
     ? people.filter((name) => name.toLowerCase().startsWith(found[1].toLowerCase())).slice(0, 6)
     : [];
-  list.hidden = fitting.length === 0;
-  list.replaceChildren(
+  names.hidden = fitting.length === 0;
+  names.replaceChildren(
     ...fitting.map((name) => {
       const option = make("li", { role: "option" }, `@${name}`);
       option.addEventListener("pointerdown", (event) => {
@@ -208,7 +209,7 @@ function complete(name) {
   if (!found) return;
   const start = text.selectionStart - found[1].length;
   text.setRangeText(`${name} `, start, text.selectionStart, "end");
-  form.querySelector(".names").hidden = true;
+  names.hidden = true;
   localStorage.setItem(draftName, text.value);
 }
 
@@ -224,7 +225,7 @@ text.addEventListener("input", () => {
   localStorage.setItem(draftName, text.value);
   suggest();
 });
-text.addEventListener("blur", () => (form.querySelector(".names").hidden = true));
+text.addEventListener("blur", () => (names.hidden = true));
 text.addEventListener("keydown", (event) => {
   const first = form.querySelector(".names:not([hidden]) li");
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
@@ -240,7 +241,7 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   send();
 });
-form.querySelector("[data-cancel]").addEventListener("click", stopAnswering);
+the(form, "[data-cancel]").addEventListener("click", stopAnswering);
 document.addEventListener("annotate:place", (event) => showPlaces(event.detail));
 bind("c", "Comment", () => {
   text.scrollIntoView({ block: "nearest" });
@@ -254,9 +255,7 @@ if (await ask(listUrl)) {
   const shown = section.querySelector(".remark.wanted");
   if (shown) {
     shown.scrollIntoView({ block: "nearest" });
-    change(
-      comments.find(({ id }) => String(id) === wanted),
-      "seen",
-    );
+    const one = comments.find(({ id }) => String(id) === wanted);
+    if (one) change(one, "seen");
   }
 }

@@ -1,5 +1,5 @@
 // The item page: its panes, the keys, and how an annotation comes in and goes out.
-import { button, confirmed, dialog, make } from "../shared/elements.js";
+import { button, confirmed, dialog, make, the } from "../shared/elements.js";
 import { Actions } from "./actions.js";
 import { call, Refused, SignedOut } from "../shared/server.js";
 import { bindCommands } from "./commands.js";
@@ -16,8 +16,8 @@ import { Saver } from "./saving.js";
 import { Source } from "./source.js";
 import { StatusLine } from "./status.js";
 
-const data = JSON.parse(document.getElementById("item-data").textContent);
-const element = (id) => document.getElementById(id);
+const data = JSON.parse(the(document, "#item-data").textContent);
+const element = (/** @type {string} */ id) => the(document, `#${id}`);
 const journal = new Journal(`${data.user}/${data.id}`);
 const doc = new AnnotationDocument(await read());
 const kept = await journal.open();
@@ -102,7 +102,7 @@ function render() {
   proposal.render(writable);
   button("undo").disabled = !writable || !(doc.canUndo || saver.unsent);
   button("redo").disabled = !writable || !doc.canRedo;
-  for (const id of ["submit", "give-back", "send-back"]) if (element(id)) button(id).disabled = !writable;
+  for (const id of ["submit", "give-back", "send-back"]) if (button(id)) button(id).disabled = !writable;
   status.show(saver.status);
 }
 
@@ -120,7 +120,7 @@ function showCounts() {
 
 /** Show a step: its card, its part's row, its page. @param {number} wanted */
 function go(wanted) {
-  if (wanted < 0 || wanted >= doc.steps.length) return undefined;
+  if (wanted < 0 || wanted >= doc.steps.length) return Promise.resolve();
   const changes = doc.partAt(wanted) !== doc.partAt(place);
   place = wanted;
   film.select(place);
@@ -187,7 +187,7 @@ async function mark(sort) {
 function decideNext() {
   const [conflict] = doc.conflicts;
   if (!conflict || document.querySelector("dialog[open]")) return;
-  const index = doc.partAt(doc.places.get(conflict.step));
+  const index = doc.partAt(doc.placeOfStep(conflict.step));
   conflicts.show(
     conflict,
     `${rows.field === "rewrite" ? "Turn" : "Part"} ${index + 1}, ${conflict.field || conflict.kind}`,
@@ -195,12 +195,13 @@ function decideNext() {
   );
 }
 
-/** @param {{others: any[]}} answer */
+/** @param {{others: {step: number, who: string}[]}} answer */
 function answered({ others }) {
   render();
-  if (others.length) {
-    const parts = [...new Set(others.map(({ step }) => doc.partAt(doc.places.get(step)) + 1))];
-    const who = others.at(-1).who === data.username ? "Changed in another window" : `Changed by ${others.at(-1).who}`;
+  const last = others.at(-1);
+  if (last) {
+    const parts = [...new Set(others.map(({ step }) => doc.partAt(doc.placeOfStep(step)) + 1))];
+    const who = last.who === data.username ? "Changed in another window" : `Changed by ${last.who}`;
     const word = rows.field === "rewrite" ? "turn" : "part";
     say(`${who}: ${parts.length > 1 ? `${word}s` : word} ${parts.join(", ")}`);
   }
@@ -312,7 +313,7 @@ function say(text) {
 
 /** The row of the next part with a warning. */
 function nextWarning() {
-  const steps = new Set((doc.warnings ?? []).map(({ step }) => step));
+  const steps = new Set((doc.warnings ?? []).map((/** @type {{step: number}} */ { step }) => step));
   const here = doc.partAt(place);
   const order = [...doc.parts.keys()].map((offset) => (here + 1 + offset) % doc.parts.length);
   const index = order.find((part) => steps.has(doc.parts[part].step));
@@ -331,12 +332,12 @@ function listen() {
     accept,
   };
   for (const [id, run] of Object.entries(clicks)) element(id).addEventListener("click", run);
-  element("send-back")?.addEventListener("click", sendBack);
-  element("show-guidelines")?.addEventListener("click", () => dialog("guidelines").showModal());
+  button("send-back")?.addEventListener("click", sendBack);
+  button("show-guidelines")?.addEventListener("click", () => dialog("guidelines").showModal());
   for (const button of document.querySelectorAll("[data-to-step]")) {
     button.addEventListener("click", () => {
-      const step = Number(button.dataset.toStep);
-      if (doc.places.has(step)) go(doc.places.get(step));
+      const at = doc.places.get(Number(button.dataset.toStep));
+      if (at !== undefined) go(at);
       rows.focus(doc.partAt(place));
     });
   }

@@ -12,18 +12,24 @@ function guess(text) {
   return PRONOUNS.test(text) ? "pronoun" : "definite";
 }
 
+/** @typedef {{step: number, start: number, end: number, text: string}} Selected places in characters */
+/** @typedef {ReturnType<typeof line>} Line a turn with the places of its words, in UTF-16 units */
+
 export class MentionDialog {
   #dialog;
   #phenomena;
-  /** One line per earlier turn with its words and their places, then "nothing". */
+  /** One per earlier turn, then "nothing". @type {(Line | null)[]} */
   #lines = [];
   #line = 0;
   /** @type {[number, number] | null} the first and last word that are chosen; null: the whole turn */
   #span = null;
   /** @type {(mention: import("./document.js").Mention | null) => void} */
   #done = () => {};
-  #list;
-  #chosen;
+  #list = make("div.antecedents", { role: "listbox", tabindex: 0, "aria-label": "What it stands for" });
+  #chosen = make("p.muted", { "aria-live": "polite" });
+  phenomenon = "";
+  /** @type {Selected} */
+  selected = { step: 0, start: 0, end: 0, text: "" };
 
   /** @param {HTMLDialogElement} dialog @param {Record<string, string>} phenomena their descriptions by name */
   constructor(dialog, phenomena) {
@@ -36,8 +42,9 @@ export class MentionDialog {
   /**
    * Ask what a mention stands for. Resolves to the mention, or null when the person thinks better of it.
    * @param {import("./document.js").AnnotationDocument} document
-   * @param {{step: number, start: number, end: number, text: string}} selected
+   * @param {Selected} selected
    * @param {"anaphora" | "ellipsis"} sort
+   * @returns {Promise<import("./document.js").Mention | null>}
    */
   ask(document, selected, sort) {
     const index = document.parts.findIndex((part) => part.step === selected.step);
@@ -55,6 +62,7 @@ export class MentionDialog {
     });
   }
 
+  /** @param {"anaphora" | "ellipsis"} sort */
   #content(sort) {
     const said = this.selected.text ? `“${this.selected.text}”` : "Something left out";
     const sorts = Object.entries(this.#phenomena).filter(([name]) => name !== "ellipsis");
@@ -68,8 +76,6 @@ export class MentionDialog {
               ...sorts.map(([name, label], number) => this.#sort(name, label, number + 1)),
             ),
           ];
-    this.#list = make("div.antecedents", { role: "listbox", tabindex: 0, "aria-label": "What it stands for" });
-    this.#chosen = make("p.muted", { "aria-live": "polite" });
     const keys = [["↑", "↓"], " turn  ", ["←", "→"], " word  ", ["⇧→"], " more words  ", ["Home"], " whole turn"];
     const hints = make(
       "p.faint",
@@ -91,12 +97,14 @@ export class MentionDialog {
     ];
   }
 
+  /** @param {string} name @param {string} label @param {number} key */
   #sort(name, label, key) {
     const button = make("button.btn.small", { type: "button", "data-sort": name }, make("kbd", {}, key), ` ${label}`);
     button.addEventListener("click", () => this.#choose(name));
     return button;
   }
 
+  /** @param {string} name */
   #choose(name) {
     this.phenomenon = name;
     this.#render();
@@ -114,6 +122,7 @@ export class MentionDialog {
     this.#list.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
   }
 
+  /** @param {Line | null} one @param {number} index */
   #option(one, index) {
     const isChosen = index === this.#line;
     const option = make("div.antecedent", {
@@ -134,9 +143,11 @@ export class MentionDialog {
     return option;
   }
 
+  /** @param {Line} line @param {boolean} isChosen */
   #words({ text, places }, isChosen) {
     const [from, to] = (isChosen && this.#span) || [-1, -1];
     let at = 0;
+    /** @type {(string | Node)[]} */
     const pieces = [];
     for (const [number, { start, end }] of places.entries()) {
       pieces.push(make(number > from && number <= to ? "span.in" : "span", {}, text.slice(at, start)));
@@ -152,14 +163,15 @@ export class MentionDialog {
     return [...pieces, text.slice(at)];
   }
 
+  /** @param {number} index @param {number | null} word @param {boolean} isMore */
   #point(index, word, isMore) {
-    const extend = isMore && index === this.#line && this.#span && word !== null;
-    this.#span =
-      word === null ? null : extend ? [Math.min(this.#span[0], word), Math.max(this.#span[1], word)] : [word, word];
+    const [from, to] = (isMore && index === this.#line && this.#span) || [word ?? 0, word ?? 0];
+    this.#span = word === null ? null : [Math.min(from, word), Math.max(to, word)];
     this.#line = index;
     this.#render();
   }
 
+  /** @param {KeyboardEvent} event */
   #press(event) {
     const { key, shiftKey } = event;
     const sort = Object.keys(this.#phenomena).filter((name) => name !== "ellipsis")[Number(key) - 1];
@@ -173,16 +185,18 @@ export class MentionDialog {
     event.preventDefault();
   }
 
+  /** @param {1 | -1} direction */
   #turn(direction) {
     const next = this.#line + direction;
     if (next >= 0 && next < this.#lines.length) this.#point(next, null, false);
   }
 
+  /** @param {1 | -1} direction @param {boolean} isMore */
   #word(direction, isMore) {
     const count = this.#lines[this.#line]?.places.length ?? 0;
     if (!count) return;
     const [from, to] = this.#span ?? [direction > 0 ? -1 : count, direction > 0 ? -1 : count];
-    const inside = (word) => Math.max(0, Math.min(count - 1, word));
+    const inside = (/** @type {number} */ word) => Math.max(0, Math.min(count - 1, word));
     if (!isMore || !this.#span)
       this.#span = [inside((direction > 0 ? to : from) + direction), inside((direction > 0 ? to : from) + direction)];
     else this.#span = direction > 0 ? [from, inside(to + 1)] : [from, Math.max(from, to - 1)];
@@ -214,6 +228,7 @@ export class MentionDialog {
 
 /** A turn with the places of its words. @param {{step: number, rewrite: string}} turn */
 function line({ step, rewrite }) {
+  /** @type {{start: number, end: number}[]} */
   const places = [];
   let at = 0;
   for (const word of words(rewrite)) {

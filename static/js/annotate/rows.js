@@ -5,7 +5,10 @@ import { placeOf } from "./document.js";
 import { Editor } from "./editor.js";
 import { shownStep } from "./film.js";
 
-/** @typedef {{onEdit: (step: number, field: string, before: string, after: string) => void, onFocus: (step: number) => void, onStep: (place: number) => void, onMark: (phenomenon: "anaphora" | "ellipsis") => void, onRemove: (step: number, mention: import("./document.js").Mention) => void, onConflict: () => void, onTooLong: (text: string) => void, whoChanged: (who: string) => string}} Actions */
+/** @typedef {import("./document.js").Part} Part */
+/** @typedef {import("./document.js").Mention} Mention */
+/** @typedef {{step: number, field: "instruction" | "rewrite" | "", text: string, span: [number, number] | null}} Warned */
+/** @typedef {{onEdit: (step: number, field: string, before: string, after: string) => void, onFocus: (step: number) => void, onStep: (place: number) => void, onMark: (phenomenon: "anaphora" | "ellipsis") => void, onRemove: (step: number, mention: Mention) => void, onConflict: () => void, onTooLong: (text: string) => void, whoChanged: (who: string) => string}} Actions */
 
 export class Rows {
   /** The place that the next mention will mark, in characters. @type {{step: number, start: number, end: number, text: string} | null} */
@@ -25,22 +28,22 @@ export class Rows {
     return this.document.about.stage === "rewrite" ? "rewrite" : "instruction";
   }
 
+  /** @param {{writable: boolean}} options */
   render({ writable }) {
     const { parts } = this.document;
-    const kept = new Map(parts.map((part) => [part.step, this.#rows.get(part.step) ?? this.#row(part.step)]));
+    const rows = parts.map((part) => this.#rows.get(part.step) ?? new Row(part.step, this));
+    const kept = new Map(rows.map((row) => [row.step, row]));
     for (const [step, row] of this.#rows) if (!kept.has(step)) row.root.remove();
     this.#rows = kept;
-    let before = null;
-    for (const [index, part] of parts.entries()) {
-      const row = kept.get(part.step);
-      const expected = before ? before.nextElementSibling : this.root.firstElementChild;
+    let expected = this.root.firstElementChild;
+    for (const [index, row] of rows.entries()) {
       if (expected !== row.root) this.root.insertBefore(row.root, expected); // moving it would cost it the focus
-      row.show(part, index, writable);
-      before = row.root;
+      row.show(parts[index], index, writable);
+      expected = row.root.nextElementSibling;
     }
   }
 
-  /** Mark the row of a part, and the step (by its place) that is shown. */
+  /** Mark the row of a part, and the step (by its place) that is shown. @param {number} index @param {number} at */
   select(index, at) {
     for (const button of this.root.querySelectorAll("[data-step-place]")) {
       if (Number(button.dataset.stepPlace) === at) button.setAttribute("aria-current", "step");
@@ -52,7 +55,7 @@ export class Rows {
     }
   }
 
-  /** Give the keyboard to a row, or to its text. */
+  /** Give the keyboard to a row, or to its text. @param {number} index */
   focus(index, { editor = false } = {}) {
     const row = [...this.#rows.values()][index];
     if (!row) return;
@@ -60,7 +63,7 @@ export class Rows {
     row.root.scrollIntoView({ block: "nearest" });
   }
 
-  /** Bring the row of a part into view. */
+  /** Bring the row of a part into view. @param {number} index */
   reveal(index) {
     [...this.#rows.values()][index]?.root.scrollIntoView({ block: "nearest" });
   }
@@ -85,13 +88,10 @@ export class Rows {
     const root = document.activeElement?.closest?.(".part-row");
     return root ? Number(root.dataset.step) : null;
   }
-
-  #row(step) {
-    return new Row(step, this);
-  }
 }
 
 class Row {
+  /** @param {number} step the first one of its part @param {Rows} rows */
   constructor(step, rows) {
     this.step = step;
     this.rows = rows;
@@ -118,6 +118,7 @@ class Row {
     this.root.addEventListener("focusin", () => actions.onFocus(step));
   }
 
+  /** @param {Part} part @param {number} index @param {boolean} writable */
   show(part, index, writable) {
     const { document: doc, field } = this.rows;
     const [first, last] = doc.range(index);
@@ -130,7 +131,9 @@ class Row {
     );
     this.who.replaceChildren(make("b", {}, `${word} ${index + 1}`), make("span", {}, steps));
     this.editor.isReadOnly = !writable;
-    const warnings = (doc.warnings ?? []).filter((warning) => warning.step === this.step);
+    /** @type {Warned[]} */
+    const all = doc.warnings ?? [];
+    const warnings = all.filter((warning) => warning.step === this.step);
     this.editor.show(part[field], [...this.#mentionMarks(part), ...this.#warningMarks(part, warnings)]);
     this.left.replaceChildren(
       ...(field === "rewrite" ? [make("p.original", {}, part.instruction)] : this.#steps(first, last)),
@@ -143,6 +146,7 @@ class Row {
     );
   }
 
+  /** @param {number} first @param {number} last */
   #steps(first, last) {
     return this.rows.document.steps.slice(first, last + 1).map((step, offset) => {
       const { operation, name, value } = shownStep(step);
@@ -160,6 +164,7 @@ class Row {
     });
   }
 
+  /** @param {Part} part */
   #diff(part) {
     if (this.rows.field !== "rewrite") return [];
     if (part.rewrite === part.instruction) return [make("p.diff.faint", {}, "reads as the original")];
@@ -173,6 +178,7 @@ class Row {
     ];
   }
 
+  /** @param {Part} part @param {boolean} writable */
   #chips(part, writable) {
     if (!part.mentions.length) return [];
     const chips = part.mentions.map((mention) => {
@@ -187,9 +193,10 @@ class Row {
     return [make("p.chips", {}, ...chips)];
   }
 
+  /** @param {Mention} mention */
   #mentioned({ phenomenon, text, antecedent }) {
     const word = phenomenon === "ellipsis" ? "ellipsis" : `anaphora, ${phenomenon}`;
-    const turn = antecedent && this.rows.document.parts.findIndex((part) => part.step === antecedent.step);
+    const turn = this.rows.document.parts.findIndex((part) => part.step === antecedent?.step);
     const where = !antecedent ? "no antecedent" : turn < 0 ? "turn that is gone" : `turn ${turn + 1}`;
     const said =
       antecedent?.text && this.rows.document.part(antecedent.step)?.rewrite !== antecedent.text
@@ -201,6 +208,7 @@ class Row {
     ];
   }
 
+  /** @param {Part} part */
   #mentionMarks(part) {
     if (this.rows.field !== "rewrite") return [];
     return part.mentions.map(({ start, end, phenomenon }) => ({
@@ -209,14 +217,18 @@ class Row {
     }));
   }
 
+  /** @param {Part} part @param {Warned[]} warnings */
   #warningMarks(part, warnings) {
-    const here = warnings.filter(({ field, span }) => span && field === this.rows.field);
-    return here.map(({ span }) => ({ ...units(part[this.rows.field], span[0], span[1]), kind: "doubtful" }));
+    const { field } = this.rows;
+    return warnings.flatMap((warning) =>
+      warning.span && warning.field === field ? [{ ...units(part[field], ...warning.span), kind: "doubtful" }] : [],
+    );
   }
 
+  /** @param {Part} part @param {Warned} warning */
   #warning(part, { field, text, span }) {
     const said =
-      span && part[field]
+      span && field && part[field]
         ? Array.from(part[field])
             .slice(...span)
             .join("")
@@ -235,7 +247,7 @@ class Row {
     if (!open) return [];
     const button = make("button.btn.small", { type: "button" }, "Decide");
     button.addEventListener("click", () => this.rows.actions.onConflict());
-    return [make("p.warning", {}, `⚠ ${this.rows.actions.whoChanged(open.who)} `, button)];
+    return [make("p.warning", {}, `⚠ ${this.rows.actions.whoChanged(open.who ?? "")} `, button)];
   }
 
   /** Offer to mark what is selected; it stays selected when the text is left with Escape. */
@@ -255,12 +267,13 @@ class Row {
     this.#offer(text.slice(start, end));
   }
 
+  /** @param {string} said */
   #offer(said) {
     const isSame = this.marking.dataset.said === said && !this.marking.hidden;
     if (isSame) return;
     this.marking.dataset.said = said;
     this.marking.hidden = !said;
-    const button = (phenomenon, keys) => {
+    const button = (/** @type {"anaphora" | "ellipsis"} */ phenomenon, /** @type {string[]} */ keys) => {
       const made = make(
         "button.btn.small",
         { type: "button", tabindex: -1 },

@@ -1,17 +1,19 @@
 // Dragging tasks: onto a task (before it), onto a session (at its end), onto the field for a new one, or back to the left.
-import { around } from "../shared/elements.js";
+import { around, the } from "../shared/elements.js";
 
 /**
  * @param {{marked: Set<number>, act: (action: Record<string, any>) => void, sessions: Map<number, Record<string, any>>}} page
  */
 export function bindDragging({ marked, act, sessions }) {
-  const area = document.getElementById("organise");
+  const area = the(document, "#organise");
+  /** @type {number[]} */
   let dragged = [];
+  /** @type {HTMLElement | null} */
   let target = null;
 
   area.addEventListener("dragstart", (event) => {
     const row = around(event, "[data-task]");
-    if (!row) return;
+    if (!row || !event.dataTransfer) return;
     const id = Number(row.dataset.task);
     dragged = marked.has(id) ? [...marked] : [id];
     event.dataTransfer.effectAllowed = "move";
@@ -32,12 +34,13 @@ export function bindDragging({ marked, act, sessions }) {
   });
   area.addEventListener("dragend", end);
 
-  /** The element that a drop would be on. */
+  /** The element that a drop would be on. @param {Event} event */
   function found(event) {
     const at = event.target instanceof Element ? event.target : null;
     return at?.closest("[data-session], [data-drop]") ?? at?.closest("#left")?.parentElement ?? null;
   }
 
+  /** @param {HTMLElement | null} over */
   function show(over) {
     if (over === target) return;
     target?.classList.remove("over");
@@ -45,6 +48,7 @@ export function bindDragging({ marked, act, sessions }) {
     target = over;
   }
 
+  /** @param {HTMLElement} over @param {MouseEvent} event */
   function drop(over, event) {
     if (over.dataset.drop === "new") return act({ do: "new", tasks: dragged });
     if (!over.dataset.session) return placed(dragged) && act({ do: "remove", tasks: dragged });
@@ -54,8 +58,9 @@ export function bindDragging({ marked, act, sessions }) {
     return act({ do: "move", tasks: dragged, session: Number(over.dataset.session), at });
   }
 
+  /** @param {number[]} ids */
   function placed(ids) {
-    return [...sessions.values()].some((session) => session.tasks.some((id) => ids.includes(id)));
+    return [...sessions.values()].some((session) => session.tasks.some((/** @type {number} */ id) => ids.includes(id)));
   }
 
   function end() {

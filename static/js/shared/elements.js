@@ -32,6 +32,19 @@ export function make(spec, attributes = {}, ...children) {
 }
 
 /**
+ * The element below `root` that fits, where the page must have one.
+ * @template {string} Selector
+ * @param {ParentNode} root
+ * @param {Selector} selector a tag ("form") says what it is; "#id" and ".class" are any element
+ * @returns {Made<Selector>}
+ */
+export function the(root, selector) {
+  const found = root.querySelector(selector);
+  if (!found) throw new Error(`the page has no ${selector}`);
+  return /** @type {Made<Selector>} */ (found);
+}
+
+/**
  * The nearest element that fits, around the place where an event happened.
  * @param {Event} event
  * @param {string} selector
