@@ -1,6 +1,6 @@
 // The organise page: leftovers on the left, proposals and sessions on the right. Every change is one request that the
 // server checks and answers with what is there now; nothing is moved before it agrees. Whatever a pointer can do, keys can.
-import { around } from "../shared/elements.js";
+import { around, the } from "../shared/elements.js";
 import { bind } from "../shared/keys.js";
 import { Refused, SignedOut, call } from "../shared/server.js";
 import { drawLeft, drawRight } from "./rows.js";
@@ -13,16 +13,21 @@ import { bindDragging } from "./drag.js";
 const TOAST_MS = 12_000;
 const POLL_MS = 2_000;
 const FOLLOWED = 60; // polls, then the proposals by words stay
-const state = JSON.parse(document.getElementById("state").textContent);
+/** @param {string} id */
+const element = (id) => the(document, `#${id}`);
+/** @type {{tasks: Task[], sessions: SessionRow[], proposals: ProposalRow[], change: string, propose: string}} */
+const state = JSON.parse(element("state").textContent);
 const tasks = new Map(state.tasks.map((task) => [task.id, task]));
 const sessions = new Map(state.sessions.map((session) => [session.id, session]));
 const proposals = new Map(state.proposals.map((proposal) => [proposal.id, proposal]));
+/** @type {Set<number>} */
 const marked = new Set();
-const left = document.getElementById("left");
-const right = document.getElementById("right");
+const left = element("left");
+const right = element("right");
 const site = /** @type {HTMLSelectElement} */ (document.getElementById("site"));
 const find = /** @type {HTMLInputElement} */ (document.getElementById("find"));
-const toast = document.getElementById("toast");
+const toast = element("toast");
+/** What takes the last change back. @type {object | null} */
 let undo = null;
 let toastTimer = 0;
 let busy = false;
@@ -30,13 +35,15 @@ let busy = false;
 /** What the filters let through. */
 function view() {
   const words = find.value.toLowerCase().trim();
-  const fits = (task) =>
+  const fits = (/** @type {Task} */ task) =>
     (!site.value || task.site === site.value) && (!words || task.text.toLowerCase().includes(words));
   const ordered = [...sessions.values()].sort((a, b) => a.position - b.position || a.id - b.id);
   const placed = new Set(ordered.flatMap((session) => session.tasks));
   const leftovers = [...tasks.values()].filter((task) => !placed.has(task.id));
-  const anyFits = (one) => one.tasks.some((id) => tasks.has(id) && fits(tasks.get(id)));
-  const isFree = (proposal) => proposal.tasks.every((id) => tasks.has(id) && !placed.has(id));
+  const known = (/** @type {number[]} */ ids) => ids.flatMap((id) => tasks.get(id) ?? []);
+  const anyFits = (/** @type {{tasks: number[]}} */ one) => known(one.tasks).some(fits);
+  const isFree = (/** @type {ProposalRow} */ proposal) =>
+    proposal.tasks.every((id) => tasks.has(id) && !placed.has(id));
   return {
     tasks,
     marked,
@@ -64,17 +71,22 @@ function draw() {
   const places = [left, right].map((list) => ({
     list,
     index: rowsOf(list).indexOf(/** @type {HTMLElement} */ (document.activeElement)),
-    top: list.parentElement.scrollTop,
+    top: frame(list).scrollTop,
   }));
   drawLeft(left, shown);
   drawRight(right, shown);
-  for (const { list, top } of places) list.parentElement.scrollTop = top;
+  for (const { list, top } of places) frame(list).scrollTop = top;
   restoreCursor(at, places);
-  document.getElementById("left-count").textContent = counted(shown.leftovers.length, shown.allLeft);
-  document.getElementById("session-count").textContent = counted(shown.sessions.length, shown.allSessions);
-  document.getElementById("accept-all").hidden = shown.proposals.length === 0;
-  document.getElementById("each").hidden = !shown.leftovers.some((task) => task.turns > 1);
-  document.getElementById("marks").textContent = marked.size ? `${marked.size} marked` : "";
+  element("left-count").textContent = counted(shown.leftovers.length, shown.allLeft);
+  element("session-count").textContent = counted(shown.sessions.length, shown.allSessions);
+  element("accept-all").hidden = shown.proposals.length === 0;
+  element("each").hidden = !shown.leftovers.some((task) => task.turns > 1);
+  element("marks").textContent = marked.size ? `${marked.size} marked` : "";
+}
+
+/** What scrolls a list. @param {HTMLElement} list */
+function frame(list) {
+  return /** @type {HTMLElement} */ (list.parentElement);
 }
 
 /** @param {number} shown @param {number} all */
@@ -84,13 +96,13 @@ function counted(shown, all) {
 
 // The cursor is the focused row: a leftover, a proposal, a session or one of its tasks.
 
-/** @param {Element} list @returns {HTMLElement[]} */
+/** @param {HTMLElement} list @returns {HTMLElement[]} */
 function rowsOf(list) {
   return [...list.querySelectorAll("[data-row]")];
 }
 
 function cursor() {
-  return document.activeElement?.closest?.("[data-row]") ?? null;
+  return document.activeElement?.closest("[data-row]") ?? null;
 }
 
 function cursorKey() {
@@ -100,7 +112,7 @@ function cursorKey() {
 /**
  * The same row, or what has come into its place.
  * @param {string | undefined} key
- * @param {{list: Element, index: number}[]} places
+ * @param {{list: HTMLElement, index: number}[]} places
  */
 function restoreCursor(key, places) {
   if (!key) return;
@@ -121,10 +133,11 @@ function step(by) {
   rows[Math.max(0, Math.min(rows.length - 1, next))]?.focus();
 }
 
-/** @param {Element} list */
+/** @param {HTMLElement} list */
 function side(list) {
-  if (cursor() && list.contains(cursor())) return;
-  const top = list.parentElement.getBoundingClientRect().top;
+  const at = cursor();
+  if (at && list.contains(at)) return;
+  const top = frame(list).getBoundingClientRect().top;
   const rows = rowsOf(list);
   (rows.find((row) => row.getBoundingClientRect().top >= top + 36) ?? rows[0])?.focus();
 }
@@ -145,7 +158,7 @@ function place() {
   const at = cursor();
   if (!at?.dataset.session) return null;
   const session = sessions.get(Number(at.dataset.session));
-  return { session, index: at.dataset.index === undefined ? null : Number(at.dataset.index) };
+  return session && { session, index: at.dataset.index === undefined ? null : Number(at.dataset.index) };
 }
 
 function mark() {
@@ -178,7 +191,7 @@ function take(answer, isUndo) {
   for (const id of answer.gone) sessions.delete(id);
   for (const id of answer.decided) proposals.delete(id);
   for (const proposal of answer.proposals) proposals.set(proposal.id, proposal);
-  document.getElementById("unopened").textContent = answer.unopened;
+  element("unopened").textContent = answer.unopened;
   marked.clear();
   draw();
   say(answer.said, isUndo ? null : answer.undo);
@@ -193,8 +206,8 @@ function reason(error) {
 /** @param {string} text @param {object | null} undoing @param {boolean} isBad */
 function say(text, undoing, isBad = false) {
   undo = undoing;
-  toast.querySelector("span").textContent = text;
-  toast.querySelector("button").hidden = !undo;
+  the(toast, "span").textContent = text;
+  the(toast, "button").hidden = !undo;
   toast.classList.toggle("bad", isBad);
   toast.hidden = false;
   window.clearTimeout(toastTimer);
@@ -215,7 +228,7 @@ function moveHere() {
 
 /** @param {HTMLElement | null} row */
 function split(row = cursor()) {
-  if (Number(row?.dataset.index) > 0)
+  if (row && Number(row.dataset.index) > 0)
     act({ do: "split", session: Number(row.dataset.session), at: Number(row.dataset.index) });
   else say("Go to the task of a session that begins the new one.", null, true);
 }
@@ -262,7 +275,7 @@ async function follow(job) {
     if (live.running) continue;
     if (busy) return; // what is being decided stays where it is
     const answer = await call(state.propose);
-    const models = new Set(answer.proposals.map((proposal) => proposal.model));
+    const models = new Set(answer.proposals.map((/** @type {ProposalRow} */ proposal) => proposal.model));
     renew(answer);
     say(models.size ? `${answer.said} By ${[...models].join(", ")}.` : answer.said, null);
     return;
@@ -304,28 +317,28 @@ bind("x", "Take the task out, or put the session into the bin", remove, { group 
 bind("a", "Accept the proposal", () => decide("accept"), { group });
 bind("r", "Reject the proposal", () => decide("reject"), { group });
 
-document.getElementById("organise").addEventListener("click", (event) => {
+element("organise").addEventListener("click", (event) => {
   const row = around(event, "[data-row]");
-  const button = around(event, "button[data-do]");
-  if (button?.dataset.do === "split") split(row);
-  else if (button?.dataset.do === "remove") act({ do: "remove", tasks: [Number(row.dataset.task)] });
-  else if (button?.dataset.do === "delete") act({ do: "delete", session: Number(row.dataset.session) });
-  else if (button) decide(button.dataset.do, row);
+  const what = around(event, "button[data-do]")?.dataset.do;
+  if (what === "split") split(row);
+  else if (what === "remove") act({ do: "remove", tasks: [Number(row?.dataset.task)] });
+  else if (what === "delete") act({ do: "delete", session: Number(row?.dataset.session) });
+  else if (what) decide(what, row);
   else if (row && (event.ctrlKey || event.metaKey || around(event, ".mark"))) {
     row.focus();
     mark();
   } else row?.focus();
 });
-document.getElementById("organise").addEventListener("focusin", () => {
+element("organise").addEventListener("focusin", () => {
   const row = cursor();
-  if (row) document.getElementById("detail").textContent = row.querySelector(".said, .why").textContent;
+  if (row) element("detail").textContent = the(row, ".said, .why").textContent;
 });
 bindDragging({ marked, act, sessions });
-document.getElementById("propose").addEventListener("click", propose);
-document.getElementById("accept-all").addEventListener("click", () => {
+element("propose").addEventListener("click", propose);
+element("accept-all").addEventListener("click", () => {
   act({ do: "accept", proposals: view().proposals.map((proposal) => proposal.id) });
 });
-document.getElementById("each").addEventListener("click", () => {
+element("each").addEventListener("click", () => {
   act({
     do: "each",
     tasks: view()
@@ -333,14 +346,14 @@ document.getElementById("each").addEventListener("click", () => {
       .map((task) => task.id),
   });
 });
-document.querySelector("#open-menu > summary").addEventListener("click", (event) => {
+the(document, "#open-menu > summary").addEventListener("click", (event) => {
   event.preventDefault(); // opened here, so that what is typed next is the batch's name
   const summary = /** @type {HTMLElement} */ (event.currentTarget);
   const menu = /** @type {HTMLDetailsElement} */ (summary.parentElement);
   menu.open = !menu.open;
-  if (menu.open) document.getElementById("batch").focus();
+  if (menu.open) element("batch").focus();
 });
-toast.querySelector("button").addEventListener("click", () => {
+the(toast, "button").addEventListener("click", () => {
   if (undo) act(undo, { isUndo: true });
 });
 for (const name of ["", ...new Set(state.tasks.map((task) => task.site).sort())]) {

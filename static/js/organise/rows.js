@@ -1,8 +1,8 @@
 // Rows of the organise page, made of text only. A row is focusable and carries what it stands for in data attributes.
 
-/** @typedef {{id: number, steps: number, [name: string]: any}} Task */
+/** @typedef {{id: number, steps: number, turns: number, site: string, text: string, [name: string]: any}} Task */
 /** @typedef {{id: number, tasks: number[], [name: string]: any}} SessionRow */
-/** @typedef {{id: number, why: string, [name: string]: any}} ProposalRow */
+/** @typedef {{id: number, why: string, tasks: number[], [name: string]: any}} ProposalRow */
 
 const LONGEST = 300; // rows of a list; the filters lead to the others
 

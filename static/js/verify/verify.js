@@ -2,25 +2,29 @@
 import { call, Refused, SignedOut, Unreachable } from "../shared/server.js";
 import { Evidence, TABS } from "../annotate/evidence.js";
 import { bind, bindElements } from "../shared/keys.js";
-import { around, button, dialog, make } from "../shared/elements.js";
+import { around, button, dialog, make, the } from "../shared/elements.js";
 
 const HEARTBEAT_MS = 20_000;
 const WHOLE = null;
-const data = JSON.parse(document.getElementById("verify-data").textContent);
-const shown = JSON.parse(document.getElementById("document-data").textContent);
+/** @param {string} id */
+const byId = (id) => the(document, `#${id}`);
+const data = JSON.parse(byId("verify-data").textContent);
+const shown = JSON.parse(byId("document-data").textContent);
+/** @type {import("../annotate/document.js").RecordedStep[]} */
 const steps = shown.steps;
 const parts = [...document.querySelectorAll(".part")];
 const draftName = `webnav-verify-${data.user}-${data.id}-${data.round}`;
-const byId = (id) => document.getElementById(id);
 const reason = /** @type {HTMLTextAreaElement} */ (byId("reason"));
 
-/** @type {{code: string, step: number | null, note: string}[]} marked so far, in order */
+/** @typedef {{code: string, step: number | null, note: string}} Defect step: the first of its part, WHOLE for all */
+/** Marked so far, in order. @type {Defect[]} */
 let defects = [];
 /** Index in `parts`; -1 is the whole conversation. */
 let current = -1;
 let place = 0;
 /** The element of the step's page that was picked last. */
 let node = "";
+/** The lease under which verdicts are given. @type {string | null} */
 let token = null;
 let isBusy = false;
 
@@ -31,11 +35,16 @@ function keep() {
   localStorage.setItem(draftName, JSON.stringify({ defects, reason: reason.value }));
 }
 
+/** Each code of the checklist with its entry. @returns {[string, HTMLElement][]} */
+function checklistEntries() {
+  return [...document.querySelectorAll("#checklist [data-code]")].map((entry) => [entry.dataset.code ?? "", entry]);
+}
+
 function restore() {
   const kept = JSON.parse(localStorage.getItem(draftName) ?? "{}");
-  const codes = new Set([...document.querySelectorAll("#checklist [data-code]")].map((entry) => entry.dataset.code));
+  const codes = new Set(checklistEntries().map(([code]) => code));
   const firsts = new Set([WHOLE, ...parts.map((part) => Number(part.dataset.step))]);
-  defects = (kept.defects ?? []).filter(({ code, step }) => codes.has(code) && firsts.has(step));
+  defects = (kept.defects ?? []).filter((/** @type {Defect} */ { code, step }) => codes.has(code) && firsts.has(step));
   reason.value = kept.reason ?? "";
 }
 
@@ -50,18 +59,18 @@ function toggle(code) {
   drawDefects();
 }
 
-/** @param {number} step */
+/** @param {number | null} step */
 function placeName(step) {
   const part = parts.find((row) => Number(row.dataset.step) === step);
   return part ? `part ${part.dataset.number}` : "whole conversation";
 }
 
 function drawDefects() {
-  for (const entry of document.querySelectorAll("#checklist [data-code]")) {
-    const own = defects.filter(({ code }) => code === entry.dataset.code);
+  for (const [code, entry] of checklistEntries()) {
+    const own = defects.filter((defect) => defect.code === code);
     entry.classList.toggle("wrong", own.length > 0);
-    entry.querySelector(".check").setAttribute("aria-pressed", String(own.length > 0));
-    entry.querySelector(".defects").replaceChildren(...own.map(defectRow));
+    the(entry, ".check").setAttribute("aria-pressed", String(own.length > 0));
+    the(entry, ".defects").replaceChildren(...own.map(defectRow));
   }
   for (const part of parts) {
     const count = defects.filter(({ step }) => step === Number(part.dataset.step)).length;
@@ -69,7 +78,7 @@ function drawDefects() {
   }
 }
 
-/** @param {{code: string, step: number, note: string}} defect */
+/** @param {Defect} defect */
 function defectRow(defect) {
   const note = make("input", {
     type: "text",
@@ -148,7 +157,7 @@ async function judge(outcome) {
       `${open} ${open === 1 ? "warning is" : "warnings are"} open: look at them, or accept once more to accept it so.`,
     ]);
   }
-  const entries = [...document.querySelectorAll("#checklist [data-code]")].map(({ dataset }) => dataset.code);
+  const entries = checklistEntries().map(([code]) => code);
   const checklist = Object.fromEntries(entries.map((code) => [code, !wrong.has(code)]));
   const answer = await send(data.judge, {
     outcome,
@@ -255,9 +264,8 @@ async function goTo({ part: first, step: pk, node: wanted }) {
   if (wanted) evidence.tree.point(wanted);
 }
 
-for (const [index, entry] of document.querySelectorAll("#checklist [data-code]").entries()) {
-  const code = entry.dataset.code;
-  entry.querySelector(".check").addEventListener("click", () => toggle(code));
+for (const [index, [code, entry]] of checklistEntries().entries()) {
+  the(entry, ".check").addEventListener("click", () => toggle(code));
   if (index < 9) bind(String(index + 1), `Defect: ${code}`, () => toggle(code), { group: "Checklist" });
 }
 for (const [index, part] of parts.entries()) {
@@ -282,9 +290,9 @@ reason.addEventListener("keydown", (event) => {
 byId("accept").addEventListener("click", () => judge("accept"));
 byId("return").addEventListener("click", startReturn);
 byId("give-back").addEventListener("click", giveBack);
-byId("show-guidelines")?.addEventListener("click", () => dialog("guidelines").showModal());
+button("show-guidelines")?.addEventListener("click", () => dialog("guidelines").showModal());
 
-for (const name of ["tree", "candidates"]) {
+for (const name of /** @type {const} */ (["tree", "candidates"])) {
   byId(`panel-${name}`).addEventListener("click", (event) => {
     const row = around(event, "[data-row]");
     if (!row) return;
@@ -313,7 +321,7 @@ bind("o", "Other annotators’ versions", () =>
     (version) => (version.open = !version.open),
   ),
 );
-bindElements(document.querySelector(".top"));
+bindElements(the(document, ".top"));
 restore();
 drawDefects();
 goTo(Object.fromEntries(new URLSearchParams(location.search)));
