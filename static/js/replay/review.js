@@ -3,11 +3,19 @@
 import { make } from "../shared/elements.js";
 import { call } from "../shared/server.js";
 
+/** @type {Record<string, string>} */
 const KEYS = { agent_wrong: "a", gold_wrong: "d", both_acceptable: "b", page_broken: "x" };
 
 /** @typedef {{seq: number | null, verdict: string, reason: number | null, reason_text: string, comment: string, by: string, own: boolean}} Review */
 
+/** @typedef {{may: boolean, verdicts: {key: string, label: string}[], reasons: {id: number, verdict: string, text: string}[], reviews: Review[]}} Answer */
+
 export class ReviewBar {
+  #buttons = /** @type {HTMLButtonElement[]} */ ([]);
+  #reason = make("select", { "aria-label": "Reason" });
+  #comment = make("input", { type: "text", maxlength: 5000, "aria-label": "Comment", placeholder: "Comment (v)" });
+  #others = make("span.others.clip");
+
   /**
    * @param {HTMLElement} root
    * @param {{url: string, say: (text: string, stays?: boolean) => void, onChange: () => void}} options
@@ -19,6 +27,10 @@ export class ReviewBar {
     this.seq = null;
     /** @type {Review[]} */
     this.reviews = [];
+    /** @type {Answer["verdicts"]} */
+    this.verdicts = [];
+    /** @type {Answer["reasons"]} */
+    this.reasons = [];
     this.isOpen = false;
     /** @type {Promise<unknown>} */
     this.saving = Promise.resolve();
@@ -40,8 +52,8 @@ export class ReviewBar {
         ({ key, label }) =>
           /** @type {[string, string, () => void]} */ ([KEYS[key], `Verdict: ${label}`, () => this.#choose(key)]),
       ),
-      ["r", "Reason of the verdict", () => this.reason.focus()],
-      ["v", "Comment on the step", () => this.comment.focus()],
+      ["r", "Reason of the verdict", () => this.#reason.focus()],
+      ["v", "Comment on the step", () => this.#comment.focus()],
     ];
   }
 
@@ -56,6 +68,7 @@ export class ReviewBar {
     this.#fill();
   }
 
+  /** @param {Answer} answer */
   #take({ may, verdicts, reasons, reviews }) {
     const first = !this.isOpen;
     this.verdicts = verdicts;
@@ -68,7 +81,7 @@ export class ReviewBar {
   }
 
   #build() {
-    this.buttons = this.verdicts.map(({ key, label }) => {
+    this.#buttons = this.verdicts.map(({ key, label }) => {
       const button = make(
         "button.btn",
         { type: "button", "aria-pressed": "false", "data-verdict": key },
@@ -78,21 +91,13 @@ export class ReviewBar {
       button.addEventListener("click", () => this.#choose(key));
       return button;
     });
-    this.reason = make("select", { "aria-label": "Reason" });
-    this.reason.addEventListener("change", () => this.#save({ reason: Number(this.reason.value) || null }));
-    this.comment = make("input", {
-      type: "text",
-      maxlength: 5000,
-      "aria-label": "Comment",
-      placeholder: "Comment (v)",
+    this.#reason.addEventListener("change", () => this.#save({ reason: Number(this.#reason.value) || null }));
+    this.#comment.addEventListener("change", () => this.#save({ comment: this.#comment.value }));
+    this.#comment.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" || event.key === "Escape") this.#comment.blur();
     });
-    this.comment.addEventListener("change", () => this.#save({ comment: this.comment.value }));
-    this.comment.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" || event.key === "Escape") this.comment.blur();
-    });
-    this.others = make("span.others.clip", {});
-    const verdicts = make("span.verdicts", { role: "group", "aria-label": "Verdict" }, ...this.buttons);
-    this.root.replaceChildren(make("b", {}, "Review"), verdicts, this.reason, this.comment, this.others);
+    const verdicts = make("span.verdicts", { role: "group", "aria-label": "Verdict" }, ...this.#buttons);
+    this.root.replaceChildren(make("b", {}, "Review"), verdicts, this.#reason, this.#comment, this.#others);
   }
 
   #fill() {
@@ -108,18 +113,18 @@ export class ReviewBar {
       return;
     }
     const own = said.find((one) => one.own);
-    for (const button of this.buttons)
+    for (const button of this.#buttons)
       button.setAttribute("aria-pressed", String(button.dataset.verdict === own?.verdict));
     const fitting = this.reasons.filter((one) => one.verdict === own?.verdict);
     const options = fitting.map(({ id, text }) => make("option", { value: id, selected: id === own?.reason }, text));
     if (own?.reason && !fitting.some((one) => one.id === own.reason))
       options.push(make("option", { value: own.reason, selected: true }, own.reason_text));
-    this.reason.replaceChildren(make("option", { value: "" }, "reason (r)"), ...options);
-    this.reason.disabled = !own;
-    this.comment.disabled = !own;
-    if (document.activeElement !== this.comment) this.comment.value = own?.comment ?? "";
-    this.others.textContent = others;
-    this.others.title = others;
+    this.#reason.replaceChildren(make("option", { value: "" }, "reason (r)"), ...options);
+    this.#reason.disabled = !own;
+    this.#comment.disabled = !own;
+    if (document.activeElement !== this.#comment) this.#comment.value = own?.comment ?? "";
+    this.#others.textContent = others;
+    this.#others.title = others;
   }
 
   /** The same verdict again takes it back. @param {string} key */
@@ -134,7 +139,7 @@ export class ReviewBar {
 
   /** One request after the other, so that the last word is the last one kept. @param {Partial<Review>} change */
   #save(change) {
-    const seq = this.seq;
+    const seq = this.seq ?? 0;
     this.saving = this.saving.then(async () => {
       const own = this.reviews.find((one) => one.own && one.seq === seq);
       const { verdict = "", reason = null, comment = "" } = { ...own, ...change };
@@ -149,6 +154,7 @@ export class ReviewBar {
     return this.saving;
   }
 
+  /** @param {string} key */
   #label(key) {
     return this.verdicts.find((one) => one.key === key)?.label ?? key;
   }

@@ -1,6 +1,6 @@
 // The middle pane: the recorded page with its marks, before and after, the pruned tree, the screenshot.
 import { SnapshotFrame } from "../snapshot/frame.js";
-import { make } from "../shared/elements.js";
+import { make, the } from "../shared/elements.js";
 import { call, Refused } from "../shared/server.js";
 
 const FRESH_MS = 240000; // a signed address is good for at least five minutes
@@ -10,6 +10,10 @@ const MARKS_KEY = "replay-marks";
 const CLEANED_KEY = "replay-cleaned";
 
 export const TABS = ["page", "change", "tree", "screenshot"];
+
+/** @typedef {import("../snapshot/frame.js").Mark} Mark */
+/** @typedef {{snapshot: string, url: string, plain: string, sandbox: string, scripted: boolean}} PageView */
+/** @typedef {[depth: number, tag: string, text: string, node: string]} Line */
 
 export class SnapshotPane {
   /**
@@ -24,12 +28,18 @@ export class SnapshotPane {
     this.frames = {};
     /** @type {Record<string, string>} the page in each of them */
     this.inFrames = {};
+    /** @type {Map<string, {url: string, at: number}>} by the page */
     this.addresses = new Map();
     this.trees = new Map();
+    this.seq = -1;
+    /** @type {Record<string, any> | null} of the step that is shown */
+    this.detail = null;
+    /** @type {Record<string, any> | null} its pages */
+    this.snapshot = null;
     this.shownMarks = new Set(JSON.parse(sessionStorage.getItem(MARKS_KEY) ?? "null") ?? KINDS);
-    this.facts = root.querySelector("[data-facts]");
+    this.facts = the(root, "[data-facts]");
     for (const button of root.querySelectorAll("[data-mark]")) {
-      button.addEventListener("click", () => this.toggleMarks([button.dataset.mark]));
+      button.addEventListener("click", () => this.toggleMarks([button.dataset.mark ?? ""]));
     }
     this.cleaned = sessionStorage.getItem(CLEANED_KEY) === "true";
     for (const button of root.querySelectorAll("[data-version]")) {
@@ -38,9 +48,10 @@ export class SnapshotPane {
     this.#showToggles();
   }
 
+  /** @param {string} name */
   #frame(name) {
     if (!this.frames[name]) {
-      const frame = new SnapshotFrame(this.root.querySelector(`[data-frame=${name}]`), {
+      const frame = new SnapshotFrame(the(this.root, `[data-frame=${name}]`), {
         title: name === "after" ? "Page after the step" : "Page of the step",
       });
       frame.onKey = this.options.onKey;
@@ -52,15 +63,20 @@ export class SnapshotPane {
     return this.frames[name];
   }
 
-  /** Say of the gold and the predicted element when they cannot be seen: then there is no mark to look for. */
+  /** Say of the gold and the predicted element when they cannot be seen: then there is no mark to look for. @param {{missing: string[], hidden: string[]}} found */
   #showUnmarked({ missing, hidden }) {
-    const marks = (this.detail?.marks ?? []).filter(({ kind }) => kind !== "candidate");
-    const named = (ids) => marks.filter(({ id }) => ids.includes(id)).map(({ kind }) => kind);
+    const marks = this.#known.filter(({ kind }) => kind !== "candidate");
+    const named = (/** @type {string[]} */ ids) => marks.filter(({ id }) => ids.includes(id)).map(({ kind }) => kind);
     const parts = [
       ...named(missing).map((kind) => `${kind}: not in this page`),
       ...named(hidden).map((kind) => `${kind}: hidden, its surroundings are marked`),
     ];
-    this.root.querySelector("[data-unmarked]").textContent = parts.join(" · ");
+    the(this.root, "[data-unmarked]").textContent = parts.join(" · ");
+  }
+
+  /** The marks of the step that is shown, the most important first. @returns {Mark[]} */
+  get #known() {
+    return this.detail?.marks ?? [];
   }
 
   /** Keep the old page, dimmed only when the new one takes long. */
@@ -68,6 +84,7 @@ export class SnapshotPane {
     this.root.setAttribute("aria-busy", "true");
   }
 
+  /** @param {string} message */
   showError(message) {
     this.root.removeAttribute("aria-busy");
     this.#note(this.tab, message);
@@ -82,42 +99,45 @@ export class SnapshotPane {
     this.facts.textContent = snapshot.before
       ? `${snapshot.elements.toLocaleString("en")} elements · ${Math.round(snapshot.bytes / 1024).toLocaleString("en")} KB`
       : "";
-    this.root.querySelector("[data-versions]").hidden = !snapshot.raw;
-    this.root.querySelector("[role=tab][data-tab=screenshot]").toggleAttribute("disabled", !snapshot.screenshot);
-    await this.#showTab();
+    the(this.root, "[data-versions]").hidden = !snapshot.raw;
+    the(this.root, "[role=tab][data-tab=screenshot]").toggleAttribute("disabled", !snapshot.screenshot);
+    await this.#showTab(snapshot);
   }
 
+  /** @param {string} tab */
   choose(tab) {
-    if (this.root.querySelector(`[role=tab][data-tab=${tab}]`).matches(":disabled")) return false;
+    if (the(this.root, `[role=tab][data-tab=${tab}]`).matches(":disabled")) return false;
     this.tab = tab;
     for (const element of this.root.querySelectorAll("[role=tab]")) {
       element.setAttribute("aria-selected", String(element.dataset.tab === tab));
       element.tabIndex = element.dataset.tab === tab ? 0 : -1;
     }
     for (const panel of this.root.querySelectorAll("[role=tabpanel]")) panel.hidden = panel.dataset.tab !== tab;
-    if (this.snapshot) this.#showTab();
+    if (this.snapshot) this.#showTab(this.snapshot);
     return true;
   }
 
-  async #showTab() {
-    if (this.tab === "page") await this.#showFrame("page", this.#version(this.snapshot));
+  /** @param {Record<string, any>} pages of the step that is shown */
+  async #showTab(pages) {
+    if (this.tab === "page") await this.#showFrame("page", this.#version(pages), pages.hidden);
     else if (this.tab === "change")
       await Promise.all([
-        this.#showFrame("before", this.snapshot.before),
-        this.#showFrame("after", this.snapshot.after),
+        this.#showFrame("before", pages.before, pages.hidden),
+        this.#showFrame("after", pages.after, pages.hidden),
       ]);
     else if (this.tab === "tree") await this.#showTree();
-    else this.#showScreenshot();
+    else this.#showScreenshot(pages);
   }
 
-  async #showFrame(name, view) {
+  /** @param {string} name @param {PageView | null} view @param {boolean} isHidden */
+  async #showFrame(name, view, isHidden) {
     const none =
       name === "after" ? "The source keeps no page after this step." : "The source recorded no page for this step.";
-    this.#note(name, view ? "" : this.snapshot.hidden ? HIDDEN : none);
+    this.#note(name, view ? "" : isHidden ? HIDDEN : none);
     if (!view) return;
     const frame = this.#frame(name);
     const marks = name === "after" ? [] : this.#marks();
-    const scrollTo = (this.detail?.marks ?? []).find(({ kind }) => kind !== "candidate")?.id ?? null;
+    const scrollTo = this.#known.find(({ kind }) => kind !== "candidate")?.id ?? null;
     const plain = !view.scripted && this.shownMarks.size === 0; // there the marks are part of the address
     if (this.inFrames[name] === view.snapshot && view.scripted) {
       frame.setMarks(marks, { scrollTo });
@@ -128,7 +148,7 @@ export class SnapshotPane {
     await frame.show(plain ? view.plain : this.#address(view), { sandbox, scripted, marks, scrollTo });
   }
 
-  /** The address that this page was loaded from, while it is good: then its frame is used again. */
+  /** The address that this page was loaded from, while it is good: then its frame is used again. @param {PageView} view */
   #address({ snapshot, url, scripted }) {
     if (!scripted) return url; // holds the marks of one step
     const known = this.addresses.get(snapshot);
@@ -137,7 +157,7 @@ export class SnapshotPane {
     return url;
   }
 
-  /** Load the page of a step that may be shown next. */
+  /** Load the page of a step that may be shown next. @param {{snapshot: Record<string, any>}} view */
   prefetch({ snapshot }) {
     const view = this.#version(snapshot);
     if (this.tab === "page" && view && this.frames.page && view.snapshot !== this.inFrames.page)
@@ -146,7 +166,7 @@ export class SnapshotPane {
 
   /** The most important last: it is drawn over the others. */
   #marks() {
-    return (this.detail?.marks ?? []).filter(({ kind }) => this.shownMarks.has(kind)).toReversed();
+    return this.#known.filter(({ kind }) => this.shownMarks.has(kind)).toReversed();
   }
 
   /** Show or hide kinds of marks; all of them are shown when one was hidden. */
@@ -158,7 +178,7 @@ export class SnapshotPane {
     if (!this.snapshot) return;
     const scripted = this.snapshot.before?.scripted;
     if (!scripted) this.inFrames = {}; // another address
-    if (!scripted) this.#showTab();
+    if (!scripted) this.#showTab(this.snapshot);
     else for (const name of ["page", "before"]) this.frames[name]?.setMarks(this.#marks());
   }
 
@@ -171,25 +191,31 @@ export class SnapshotPane {
     }
   }
 
-  /** The page as it was recorded, or as it is after cleaning, which is what agents see. */
-  /** @param {Record<string, any>} page as it was recorded, or cleaned */
+  /**
+   * The page as it was recorded, or as it is after cleaning, which is what agents see.
+   * @param {Record<string, any>} pages
+   * @returns {PageView | null}
+   */
   #version({ before, raw }) {
     return this.cleaned ? before : (raw ?? before);
   }
 
+  /** @param {boolean} cleaned */
   #chooseVersion(cleaned) {
     this.cleaned = cleaned;
     sessionStorage.setItem(CLEANED_KEY, String(cleaned));
     this.#showToggles();
-    if (this.snapshot) this.#showTab();
+    if (this.snapshot) this.#showTab(this.snapshot);
   }
 
+  /** @param {string | null} node */
   hover(node) {
     for (const name of ["page", "before"]) this.frames[name]?.hover(node);
     for (const line of this.root.querySelectorAll(".lines .pointed")) line.classList.remove("pointed");
     if (node) this.root.querySelector(`.lines [data-node="${CSS.escape(node)}"]`)?.classList.add("pointed");
   }
 
+  /** @param {string} node */
   scrollTo(node) {
     for (const name of ["page", "before"]) this.frames[name]?.scrollTo(node);
     this.root.querySelector(`.lines [data-node="${CSS.escape(node)}"]`)?.scrollIntoView({ block: "center" });
@@ -198,14 +224,16 @@ export class SnapshotPane {
   async #showTree() {
     const { seq, detail } = this;
     const text = detail?.trace.simplify?.text;
-    const panel = this.root.querySelector("[data-lines]");
+    const panel = the(this.root, "[data-lines]");
     this.#note("tree", detail ? "" : "Not decided yet: the pruned tree is what the agent keeps of the page.");
     if (!detail) return panel.replaceChildren();
     const tree = await this.#tree(seq);
     if (this.seq !== seq || this.tab !== "tree") return;
-    const marks = new Map(detail.marks.toReversed().map((mark) => [mark.id, mark]));
-    const ranks = new Map(detail.candidates.map(({ node_id: node }, place) => [node, place + 1]));
-    const lines = tree.lines.map((line) => this.#line(line, marks, ranks));
+    const marks = new Map(this.#known.toReversed().map((mark) => [mark.id, mark]));
+    /** @type {{node_id: string}[]} */
+    const candidates = detail.candidates;
+    const ranks = new Map(candidates.map(({ node_id: node }, place) => [node, place + 1]));
+    const lines = tree.lines.map((/** @type {Line} */ line) => this.#line(line, marks, ranks));
     panel.replaceChildren(...(text ? [make("pre", {}, text)] : []), ...lines);
     const parts = [
       tree.error,
@@ -216,6 +244,7 @@ export class SnapshotPane {
     this.#note("tree", parts.filter(Boolean).join(" · "));
   }
 
+  /** @param {number} seq */
   async #tree(seq) {
     if (!this.trees.has(seq)) {
       try {
@@ -228,6 +257,7 @@ export class SnapshotPane {
     return this.trees.get(seq);
   }
 
+  /** @param {Line} line @param {Map<string, Mark>} marks @param {Map<string, number>} ranks */
   #line([depth, tag, text, node], marks, ranks) {
     const mark = marks.get(node);
     const chip =
@@ -249,16 +279,17 @@ export class SnapshotPane {
     return line;
   }
 
-  #showScreenshot() {
+  /** @param {Record<string, any>} pages */
+  #showScreenshot({ screenshot }) {
     const image = /** @type {HTMLImageElement} */ (this.root.querySelector("[data-screenshot]"));
-    const { screenshot } = this.snapshot;
     image.hidden = !screenshot;
     if (screenshot && image.getAttribute("src") !== screenshot) image.src = screenshot;
     this.#note("screenshot", screenshot ? "" : "The source recorded no screenshot for this step.");
   }
 
+  /** @param {string} name @param {string} text */
   #note(name, text) {
-    const note = this.root.querySelector(`[data-note=${name}]`) ?? this.root.querySelector("[data-note=page]");
+    const note = this.root.querySelector(`[data-note=${name}]`) ?? the(this.root, "[data-note=page]");
     note.textContent = text;
     note.hidden = !text;
   }
