@@ -18,6 +18,7 @@ from agents.models import Connection
 from agents.prompts.packs import webnav
 from agents.words.generator import complete
 from annotations.models import Assignment, Campaign, Job, Proposal
+from annotations.text.amounts import amount
 from annotations.work.campaigns.propose.proposing import check, left_out, seen_steps
 from annotations.work.decompose.cuts import CutPart, SeenStep, each_clause_once
 from annotations.work.edits.mentions import PHENOMENA
@@ -72,7 +73,7 @@ def propose(job: Job) -> bool:
     parts = ask(llm, QUESTIONS[job.params["kind"]](assignment))
     without = left_out(job.params["kind"], parts, assignment.item.session)
     proposal = assignment.keep_proposal(job.params["kind"], llm.info.model, parts, without)
-    said = f"Proposed {len(parts)} {'part' if len(parts) == 1 else 'parts'}"
+    said = f"Proposed {amount(len(parts), 'part')}"
     job.finish(Job.State.DONE, report={"proposal": proposal.pk, "said": said, "model": llm.info.model})
     return False
 

@@ -223,10 +223,6 @@ CIRCLES = {  # files that know each other, and why
         "annotations.models.queue",
     ): "rows and their sets name each other in types; nothing is imported when they run",
     ("agents.memory.fitting", "agents.memory.transitions"): "what is remembered is fitted once it is asked for",
-    (
-        "webnav_site.services",
-        "webnav_site.settings",
-    ): "settings ask where servers are, and those read settings",
 }
 
 

@@ -274,7 +274,9 @@ def make_ready(*, servers: bool = True) -> None:
 def read_settings() -> None:
     """Raises ValueError where one does not fit. Whoever starts a process asks here first: Django reads them when they
     are needed, in the middle of something else."""
-    import webnav_site.settings  # noqa: F401
+    from django.conf import settings
+
+    _ = settings.INSTALLED_APPS  # the first that is asked for reads them all
 
 
 def migrate_if_needed() -> None:

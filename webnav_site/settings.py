@@ -1,7 +1,7 @@
 """Settings: flat constants, read from the environment. Unset values mean the embedded single-machine set-up.
 
 Reading them starts no server and writes no file: `services.make_ready` does, which the entry points call first. Those
-of accounts, the API and Celery are in files of their own.
+of accounts, the API, Celery and the site's addresses are in files of their own.
 """
 
 import os
@@ -10,16 +10,14 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from csp.constants import NONE, SELF
-
-from annotations.environment import env, env_bool, env_days, env_list, env_networks, env_number, env_port
+from annotations.environment import env, env_bool, env_days, env_list, env_networks, env_number
 from webnav_site import services, sharing
 from webnav_site.edge.limits import from_environment
 from webnav_site.monitor import logs
 from webnav_site.settings_accounts import *  # noqa: F403
-from webnav_site.settings_accounts import OIDC_ORIGINS
 from webnav_site.settings_api import *  # noqa: F403
 from webnav_site.settings_jobs import *  # noqa: F403
+from webnav_site.settings_origins import *  # noqa: F403
 
 
 def postgres(url: str) -> dict:
@@ -50,22 +48,6 @@ SECRET_KEY = env("SECRET_KEY") or services.kept_secret("django") or secrets.toke
 if len(SECRET_KEY) < 32 or SECRET_KEY.startswith("django-insecure"):
     raise ValueError("SECRET_KEY is too short or a known example: use at least 32 random characters")
 SECRET_KEY_FALLBACKS = env_list("SECRET_KEY_FALLBACKS")  # older ones: what they have closed is still opened
-
-PORT = env_port("PORT", 8000)
-APP_ORIGIN = env("APP_ORIGIN", f"http://localhost:{PORT}")
-# Rendered pages live on a host of their own, so that no cookie of ours exists there. On one machine these two
-# names reach the same server; elsewhere SNAPSHOT_ORIGIN must name another domain, or pages render without scripts.
-SNAPSHOT_ORIGIN = env("SNAPSHOT_ORIGIN", f"http://127.0.0.1:{PORT}" if "APP_ORIGIN" not in os.environ else "")
-ALLOWED_HOSTS = list(
-    {
-        *env_list("ALLOWED_HOSTS"),
-        "localhost",
-        "127.0.0.1",
-        "[::1]",
-        *(urlsplit(origin).hostname or "" for origin in (APP_ORIGIN, SNAPSHOT_ORIGIN) if origin),
-    }
-)
-CSRF_TRUSTED_ORIGINS = [APP_ORIGIN]
 
 INSTALLED_APPS = [
     "webnav_site.admin.WebNavAdminConfig",
@@ -170,38 +152,6 @@ MAX_UPLOAD_BYTES = WEB_LIMITS.upload_bytes - 1024**2  # of a file; the rest is f
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024**2
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
 FILE_UPLOAD_TEMP_DIR = VAR_DIR / "uploads"
-
-# Security -----------------------------------------------------------------------------------------------------------
-HTTPS = APP_ORIGIN.startswith("https://")
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
-SECURE_SSL_REDIRECT = HTTPS
-# Addresses and networks of proxies whose X-Forwarded-… is believed ("unix": who may open the server's local socket).
-TRUSTED_PROXIES = env_networks("TRUSTED_PROXIES", "unix")
-BEHIND_PROXY = env_bool("BEHIND_PROXY")  # one that ends TLS, and says so in X-Forwarded-Proto
-if BEHIND_PROXY and not TRUSTED_PROXIES:
-    raise ValueError("BEHIND_PROXY=true needs TRUSTED_PROXIES: the addresses of the proxies that are believed")
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
-SECURE_HSTS_SECONDS = 31536000 if HTTPS else 0
-SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
-# Browsers' lists of https-only domains are joined by an institution, for all that is below its domain, not by an app.
-SILENCED_SYSTEM_CHECKS = ["security.W021"]
-SECURE_REFERRER_POLICY = "same-origin"
-SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
-X_FRAME_OPTIONS = "DENY"
-CONTENT_SECURITY_POLICY = {
-    "DIRECTIVES": {
-        "default-src": [SELF],
-        "script-src": [SELF],
-        "style-src": [SELF],
-        "img-src": [SELF, "data:"],
-        "connect-src": [SELF],
-        "object-src": [NONE],
-        "base-uri": [NONE],
-        "frame-ancestors": [NONE],
-        "frame-src": [SELF, *([SNAPSHOT_ORIGIN] if SNAPSHOT_ORIGIN else [])],
-        "form-action": [SELF, *OIDC_ORIGINS],
-    }
-}
 
 # Webhooks go to public https addresses; hosts named here may have plain http, and private ones only if that is allowed.
 WEBHOOKS_HOSTS = env_list("WEBHOOKS_HOSTS")

@@ -18,6 +18,7 @@ from agents.llm.lanes import in_lanes
 from agents.llm.stored_endpoints import endpoint_of
 from agents.llm.usage import Usage
 from agents.models import Connection
+from annotations.text.amounts import amount
 
 SECONDS = 20.0  # for each question
 LANES = 6
@@ -138,7 +139,7 @@ def _sees(asked: EndpointProbe, more: dict[str, Any]) -> str:
 
 def _two(answer: Any) -> str:
     found = len(answer["choices"])
-    return "" if found == 2 else f"{found} sample{'' if found == 1 else 's'} in an answer to n=2; it is asked again"
+    return "" if found == 2 else f"{amount(found, 'sample')} in an answer to n=2; it is asked again"
 
 
 def _logprobs(answer: Any) -> str:

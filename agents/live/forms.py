@@ -13,6 +13,7 @@ from agents.live.jobs import MOST_EPISODES, chosen_tasks, expected_seconds
 from annotations.forms import choice_field, row_field
 from annotations.models import Project, Split
 from annotations.shown_progress import span_text
+from annotations.text.amounts import amount
 
 OWN = "named"  # the set of tasks that are named one by one
 
@@ -91,4 +92,4 @@ class GoalsForm(forms.Form):
         if goals > MOST_GOALS:
             return f"{goals:,} goals: a dataset holds at most {MOST_GOALS:,}."
         took = span_text(expected_seconds(values["environment"], tasks, goals))
-        return f"{goals:,} goal{'s' if goals != 1 else ''} of {tasks:,} task{'s' if tasks != 1 else ''}; about {took}."
+        return f"{amount(goals, 'goal')} of {amount(tasks, 'task')}; about {took}."

@@ -32,6 +32,7 @@ from annotations.jobs import running as work
 from annotations.jobs import stopping
 from annotations.jobs.stopping import SliceOver
 from annotations.models import Dataset, Job, Project, Split, Step
+from annotations.text.amounts import amount
 
 PARTS = ("snippets", "exemplars", "workflows")
 CONVERSATIONS = 8  # embedded between two looks at the clock
@@ -175,7 +176,7 @@ def embed(job: Job) -> bool:
         counts = {part: phases[part](dataset, encoder, progress) for part in PARTS if part in job.params["parts"]}
     except SliceOver:
         return job.hand_back()
-    said = "Embedded " + ", ".join(_counted(count, part) for part, count in counts.items())
+    said = "Embedded " + ", ".join(amount(count, part.removesuffix("s")) for part, count in counts.items())
     report = {"counts": counts, "said": said, "seconds": progress.seconds} | _used(encoder)
     job.finish(Job.State.DONE, report=report)
     return False
@@ -246,7 +247,7 @@ def induce(job: Job) -> bool:
     except SliceOver:
         return job.hand_back()
     report["landed"] = counts["websites"] - len(report["errors"])
-    report["said"] = f"Induced {_counted(counts['workflows'], 'workflows')} of {_counted(report['landed'], 'websites')}"
+    report["said"] = f"Induced {amount(counts['workflows'], 'workflow')} of {amount(report['landed'], 'website')}"
     return _finish(job, report, progress)
 
 
@@ -280,7 +281,7 @@ def refine(job: Job) -> bool:
     except SliceOver:
         return job.hand_back()
     report["landed"] = counts["rationales"]
-    report["said"] = f"Wrote {_counted(counts['rationales'], 'rationales')}"
+    report["said"] = f"Wrote {amount(counts['rationales'], 'rationale')}"
     return _finish(job, report, progress)
 
 
@@ -309,7 +310,7 @@ class TransitionMaking:
             return self.job.hand_back()
         self.report["landed"] = counts["transitions"]
         words = f", {counts['described']:,} put into words" if describes else ""
-        self.report["said"] = f"Kept {_counted(counts['transitions'], 'transitions')}{words}"
+        self.report["said"] = f"Kept {amount(counts['transitions'], 'transition')}{words}"
         return _finish(self.job, self.report, self.progress)
 
     def _compare_pages(self) -> None:
@@ -346,10 +347,6 @@ def _finish(job: Job, report: dict, progress: _Progress) -> bool:
     state = Job.State.FAILED if failed else Job.State.DONE_WITH_ERRORS if errors else Job.State.DONE
     job.end(state, report, report["errors"][0]["message"] if failed else "")
     return False
-
-
-def _counted(count: int, things: str) -> str:
-    return f"{count:,} {things.removesuffix('s') if count == 1 else things}"
 
 
 def _encoder(name: str) -> Encoder:

@@ -19,6 +19,7 @@ from agents.training.jobs import start_training
 from annotations.access import rules
 from annotations.models import Dataset, Job, Project, Split
 from annotations.shown_progress import ShownProgress, span_text
+from annotations.text.amounts import amount
 
 # On two cores that do nothing else.
 STARTING_SECONDS = 30  # loading the libraries and the weights, scoring the dev examples
@@ -186,7 +187,7 @@ def _induction(dataset: Dataset) -> Ingredient | None:
         return None
     sites = len(dataset.recorded_websites(Split.TRAIN))
     job = Job.objects.filter(dataset=dataset, kind=Job.Kind.INDUCE).order_by("-pk").first()
-    says = f"have the model write workflows of {sites} website{'' if sites == 1 else 's'} of {dataset.name}"
+    says = f"have the model write workflows of {amount(sites, 'website')} of {dataset.name}"
     return Ingredient(f"workflows of {dataset.name}", says, STARTING_SECONDS + sites * SITE_SECONDS, dataset, None, job)
 
 

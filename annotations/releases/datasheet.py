@@ -159,7 +159,7 @@ def _agreement(campaign: Campaign) -> str:
 
 
 def _people(count: int) -> str:
-    return "1 person" if count == 1 else f"{count:,} people"
+    return amount(count, "person", "people")
 
 
 def _checks(release: Release) -> list[str]:

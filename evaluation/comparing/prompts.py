@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from annotations.text.amounts import amount
 from annotations.text.opcodes import opcodes
 
 MOST_LINES = 3_000  # above this, comparing takes seconds
@@ -39,5 +40,5 @@ def _same(lines: list[str], *, first: bool, last: bool) -> Iterator[PromptLine]:
     left_out = len(lines) - len(head) - len(tail)
     yield from (PromptLine("same", line) for line in head)
     if left_out:
-        yield PromptLine("fold", f"{left_out:,} line{'s' if left_out > 1 else ''} alike")
+        yield PromptLine("fold", f"{amount(left_out, 'line')} alike")
     yield from (PromptLine("same", line) for line in tail)

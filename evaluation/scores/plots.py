@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from django.db.models import Avg, Sum
 
 from agents.models import Run, TrajectoryStep
+from annotations.text.amounts import amount
 from evaluation.metrics.scores import MetricPreset
 from evaluation.models import Score
 from evaluation.scores.breakdowns import stored_breakdown
@@ -95,7 +96,7 @@ class HeatCell:
 
     @property
     def said(self) -> str:
-        return f"of {self.n} turn{'' if self.n == 1 else 's'}"
+        return f"of {amount(self.n or 0, 'turn')}"
 
 
 @dataclass

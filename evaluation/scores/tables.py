@@ -7,6 +7,7 @@ from math import ceil, floor
 from agents.environments.task_sets import TALKING
 from agents.models import Run, Trajectory
 from agents.recipes.literature import changed_settings
+from annotations.text.amounts import amount
 from evaluation.metrics import WEBLINX_LABELS, label
 from evaluation.metrics.apart import caution, count_tied, times_as_many
 from evaluation.metrics.ood import OOD, OOD_SPLITS, IntervalValue, ood_means
@@ -180,7 +181,7 @@ def _sizes(table: ScoreTable) -> list[str]:
     """ "34 conversations", "191 turns": read off the scores, which know what they are means over."""
     counts = {cell.grouping: cell.n for row in table.rows for cell in row.cells if cell}
     units = [unit for unit in ("website", "conversation", "turn", "step") if unit in counts]
-    return [f"{counts[unit]:,} {unit}{'s' if counts[unit] != 1 else ''}" for unit in units]
+    return [amount(counts[unit], unit) for unit in units]
 
 
 def _sort_and_plot(table: ScoreTable, column: int | None, width: int, shown: list[IntervalValue]) -> None:

@@ -1,4 +1,4 @@
 """Stage `recall`: which earlier steps, exemplars and workflows an agent is reminded of.
 
-May import `llm`, `prompts`, `recipes`, `stages` and `words`.
+May import `llm`, `prompts`, `recipes`, `stages`, `words` and `annotations/text`.
 """

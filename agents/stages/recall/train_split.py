@@ -12,6 +12,7 @@ from agents.stages.recall.asked import objectives
 from agents.stages.state import StepState
 from agents.types import PromptExemplar
 from agents.words.trajectory import exemplar_key
+from annotations.text.amounts import amount
 
 TURNS = "A task is a turn of a conversation: an exemplar is one turn of the train split, not a whole conversation."
 INDUCED_ONLINE = (
@@ -36,7 +37,7 @@ class DrawnExemplars(StageKind):
     @classmethod
     def hands_on(cls, recipe: Recipe) -> str:
         count = recipe.recall.exemplar_k
-        return f"{count} exemplar{'' if count == 1 else 's'}"
+        return amount(count, "exemplar")
 
     @classmethod
     def searches(cls, recipe: Recipe) -> frozenset[str]:

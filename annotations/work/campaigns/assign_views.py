@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from annotations.models import Assignment
+from annotations.text.amounts import amount
 from annotations.work.campaigns import assigning
 from annotations.work.campaigns.forms import ItemFilterForm, OrderForm
 from annotations.work.campaigns.views import managed_campaign
@@ -54,7 +55,7 @@ def take_back(request: HttpRequest, pk: int) -> HttpResponse:
     campaign = managed_campaign(request, pk)
     filters = ItemFilterForm(request.POST, campaign)
     count = Assignment.objects.take_back(filters.items())
-    messages.success(request, f"Took back {count} place{'' if count == 1 else 's'} that nobody had begun.")
+    messages.success(request, f"Took back {amount(count, 'place')} that nobody had begun.")
     return redirect(_address(pk, filters))
 
 

@@ -16,6 +16,7 @@ from annotations.models import (
     Step,
     Turn,
 )
+from annotations.text.amounts import amount
 from annotations.text.tfidf import Vectorise
 from annotations.work.organise import grouping
 from annotations.work.organise.layouts import ChangeRefused, Layouts, SessionChange
@@ -40,13 +41,13 @@ class Organising(Layouts):
     def _new(self, action: dict[str, Any]) -> SessionChange:
         tasks = _tasks(action)
         (session,) = self.make([(tasks[0], "")])
-        return self.write({session.pk: tasks}, f"Made {session} of {_counted(len(tasks))}.")
+        return self.write({session.pk: tasks}, f"Made {session} of {amount(len(tasks), 'task')}.")
 
     def _each(self, action: dict[str, Any]) -> SessionChange:
         tasks = list(dict.fromkeys(_tasks(action)))
         made = self.make([(task, "") for task in tasks])
         wanted = {session.pk: [task] for session, task in zip(made, tasks, strict=True)}
-        return self.write(wanted, f"Made {len(wanted)} session{'' if len(wanted) == 1 else 's'} of one task each.")
+        return self.write(wanted, f"Made {amount(len(wanted), 'session')} of one task each.")
 
     def _move(self, action: dict[str, Any]) -> SessionChange:
         tasks, session = _tasks(action), self._session(action)
@@ -54,13 +55,13 @@ class Organising(Layouts):
         at = len(now) if action.get("at") is None else int(action["at"])
         before = [task for task in now[:at] if task not in tasks]
         after = [task for task in now[at:] if task not in tasks]
-        return self.write({session.pk: before + tasks + after}, f"Moved {_counted(len(tasks))} to {session}.")
+        return self.write({session.pk: before + tasks + after}, f"Moved {amount(len(tasks), 'task')} to {session}.")
 
     def _remove(self, action: dict[str, Any]) -> SessionChange:
         tasks = _tasks(action)
         held = Session.objects.live().filter(campaign=self.campaign, tasks__conversation__in=tasks).distinct()
         wanted = {session.pk: [task for task in session.task_keys() if task not in tasks] for session in held}
-        return self.write(wanted, f"Took {_counted(len(tasks))} out.")
+        return self.write(wanted, f"Took {amount(len(tasks), 'task')} out.")
 
     def _split(self, action: dict[str, Any]) -> SessionChange:
         session, at = self._session(action), int(action["at"])
@@ -90,14 +91,14 @@ class Organising(Layouts):
             proposal.session = session
         Proposal.objects.bulk_update(usable, ["session"])
         wanted = {session.pk: proposal.content["tasks"] for proposal, session in zip(usable, made, strict=True)}
-        change = self.write(wanted, f"Made {len(usable)} session{'' if len(usable) == 1 else 's'} as proposed.")
+        change = self.write(wanted, f"Made {amount(len(usable), 'session')} as proposed.")
         return _decide(change, usable, Proposal.Outcome.UNCHANGED)
 
     def _reject(self, action: dict[str, Any]) -> SessionChange:
         chosen = list(self.campaign.proposals.of_sessions().filter(pk__in=action["proposals"]))
         if not chosen:
             raise ChangeRefused("The proposal is decided already.")
-        said = f"Rejected {len(chosen)} proposal{'' if len(chosen) == 1 else 's'}."
+        said = f"Rejected {amount(len(chosen), 'proposal')}."
         return _decide(SessionChange(said, [], [], {"do": "set", "sessions": []}), chosen, Proposal.Outcome.REJECTED)
 
     def _set(self, action: dict[str, Any]) -> SessionChange:
@@ -193,7 +194,3 @@ def _tasks(action: dict[str, Any]) -> list[int]:
     if not tasks:
         raise ChangeRefused("Mark tasks first.")
     return tasks
-
-
-def _counted(count: int) -> str:
-    return f"{count} task{'' if count == 1 else 's'}"

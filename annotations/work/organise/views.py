@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotations.access.json_input import BadJson, read_object
 from annotations.models import Assignment, Campaign, Proposal, Session, SessionTask
+from annotations.text.amounts import amount
 from annotations.work.campaigns.propose import proposing
 from annotations.work.campaigns.views import managed_campaign
 from annotations.work.desk import moving_on
@@ -71,7 +72,7 @@ def propose(request: HttpRequest, pk: int) -> JsonResponse:
         if campaign.proposer == Campaign.Proposer.EMBEDDED:
             job = proposing.start_sessions_job(campaign, request.user)
     rows = proposal_rows(campaign)
-    said = f"{len(rows)} session{'' if len(rows) == 1 else 's'} proposed." if rows else "No leftovers go together."
+    said = f"{amount(len(rows), 'session')} proposed." if rows else "No leftovers go together."
     state_url = reverse("job-state", args=[job.pk]) if job else None
     return JsonResponse({"said": said, "proposals": rows, "job": state_url})
 
@@ -88,7 +89,7 @@ def open_work(request: HttpRequest, pk: int) -> HttpResponse:
             moving_on.open_work(session)
     if waiting:
         named = f" as batch “{batch}”" if batch else ""
-        messages.success(request, f"Opened {len(waiting)} session{'' if len(waiting) == 1 else 's'}{named}.")
+        messages.success(request, f"Opened {amount(len(waiting), 'session')}{named}.")
     else:
         messages.info(request, "Every session with tasks is open already.")
     return redirect("annotate-campaign", pk)

@@ -1,5 +1,5 @@
 // The item page: its panes, the keys, and how an annotation comes in and goes out.
-import { button, confirmed, dialog, make, the } from "../shared/elements.js";
+import { amount, button, confirmed, dialog, make, the } from "../shared/elements.js";
 import { Actions } from "./actions.js";
 import { call, Refused, SignedOut } from "../shared/server.js";
 import { bindCommands } from "./commands.js";
@@ -110,7 +110,7 @@ function showCounts() {
   const { parts, steps, about } = doc;
   const empty = parts.filter((part) => !part[rows.field].trim()).length;
   const word = rows.field === "rewrite" ? "turn" : "part";
-  const count = `${parts.length} ${parts.length === 1 ? word : `${word}s`}`;
+  const count = amount(parts.length, word);
   const aim = rows.field === "rewrite" ? "" : ` (target ${about.target_parts})`;
   const said = source.faults;
   const texts = [`${steps.length} steps`, `${count}${aim}`, ...(said.length ? said : ["all covered"])];
@@ -379,8 +379,7 @@ saver.onAnswer = answered;
 doc.conflicts = kept.conflicts;
 if (doc.about.writable) {
   saver.start(kept.edits);
-  if (kept.edits.length)
-    say(`${kept.edits.length} ${kept.edits.length === 1 ? "change" : "changes"} that this browser had kept`);
+  if (kept.edits.length) say(`${amount(kept.edits.length, "change")} that this browser had kept`);
 } else {
   saver.close(doc.about.why_not, doc.about.holder);
 }

@@ -1,5 +1,5 @@
 // The recorded instructions: whose steps are shown, and which of their clauses no part asks for, or more than one.
-import { make } from "../shared/elements.js";
+import { amount, make } from "../shared/elements.js";
 import { length, slice } from "./document.js";
 
 const STATES = ["uncovered", "doubled"];
@@ -40,9 +40,9 @@ export class Source {
   /** How many clauses are not asked for exactly once, in words: "1 clause uncovered". @returns {string[]} */
   get faults() {
     const clauses = this.#document.clauses.flat();
-    return STATES.map((state) => [clauses.filter((clause) => clause.state === state).length, state])
-      .filter(([count]) => count)
-      .map(([count, state]) => `${count} ${count === 1 ? "clause" : "clauses"} ${state}`);
+    return STATES.map((state) => ({ state, count: clauses.filter((clause) => clause.state === state).length }))
+      .filter(({ count }) => count)
+      .map(({ state, count }) => `${amount(count, "clause")} ${state}`);
   }
 
   /** @param {string} text @param {import("./document.js").Clause[]} clauses */

@@ -1,5 +1,5 @@
 // The state of saving and of the connection, in words: the line in the header, and the bar below it when it matters.
-import { make } from "../shared/elements.js";
+import { amount, make } from "../shared/elements.js";
 
 /** @type {Record<string, string>} */
 const CLOSED = {
@@ -43,7 +43,7 @@ export class StatusLine {
     const kept = this.#kept();
     const open = this.document.conflicts.length;
     if (open && (kind === "saved" || kind === "saving" || kind === "waiting"))
-      return `Not saved: ${open} ${open === 1 ? "place" : "places"} to decide · ${version}`;
+      return `Not saved: ${amount(open, "place")} to decide · ${version}`;
     if (kind === "saved") return `Saved${at ? ` ${new Date(at).toLocaleTimeString("en-GB")}` : ""} · ${version}`;
     if (kind === "waiting" || kind === "saving") return `Saving … · ${version}`;
     if (kind === "offline") return kept ? `Offline: ${kept}` : "Offline";
@@ -57,7 +57,7 @@ export class StatusLine {
   #kept() {
     const count = this.saver.unsent;
     if (!count) return "";
-    return `${count} ${count === 1 ? "change" : "changes"} kept ${this.journal.isLasting ? "here" : "in this tab only"}`;
+    return `${amount(count, "change")} kept ${this.journal.isLasting ? "here" : "in this tab only"}`;
   }
 
   /**

@@ -1,4 +1,5 @@
 // Rows of the organise page, made of text only. A row is focusable and carries what it stands for in data attributes.
+import { amount } from "../shared/elements.js";
 
 /** @typedef {{id: number, steps: number, turns: number, site: string, text: string, [name: string]: any}} Task */
 /** @typedef {{id: number, tasks: number[], [name: string]: any}} SessionRow */
@@ -17,11 +18,6 @@ function element(tag, className = "", text = "") {
   if (className) made.className = className;
   if (text) made.textContent = String(text);
   return made;
-}
-
-/** @param {number} number @param {string} noun */
-function count(number, noun) {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 /** @param {string} what @param {string} text @param {string} title */
@@ -52,7 +48,7 @@ function taskRow(task, key, isMarked, facts = {}) {
   const said = element("span", "said", task.text);
   said.title = task.text;
   const turns = task.turns > 1 ? `${task.turns} turns · ` : "";
-  row.append(mark, said, element("span", "faint", turns + count(task.steps, "step")));
+  row.append(mark, said, element("span", "faint", turns + amount(task.steps, "step")));
   return row;
 }
 
@@ -101,7 +97,7 @@ function proposalBox(proposal, tasks) {
     line.append(
       element("span"),
       element("span", "said", tasks.get(id)?.text),
-      element("span", "faint", count(tasks.get(id)?.steps ?? 0, "step")),
+      element("span", "faint", amount(tasks.get(id)?.steps ?? 0, "step")),
     );
     box.append(line);
   }
@@ -118,7 +114,7 @@ function sessionBox(session, tasks, marked) {
   const steps = known.reduce((sum, task) => sum + task.steps, 0);
   head.append(
     element("b", "", session.name),
-    element("span", "faint", [known[0]?.split, count(known.length, "task"), count(steps, "step")].join(" · ")),
+    element("span", "faint", [known[0]?.split, amount(known.length, "task"), amount(steps, "step")].join(" · ")),
   );
   head.append(element("span", "why", session.why));
   if (session.begun) head.append(element("span", "tag running", "begun"));

@@ -1,1 +1,1 @@
-"""The queue: who gets which item next, leases, and why there is none. May import `access` and `models`."""
+"""The queue: who gets which item next, leases, and why there is none. May import `access`, `models` and `text`."""

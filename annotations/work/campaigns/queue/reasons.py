@@ -5,6 +5,7 @@ from django.utils import timezone
 from annotations.models import Assignment, Campaign, Item, Stage
 from annotations.models.projects import Account
 from annotations.models.queue import ItemQuerySet
+from annotations.text.amounts import amount
 from annotations.work.campaigns.queue.claiming import is_capped
 
 
@@ -23,10 +24,10 @@ def why_nothing(user: Account, campaign: Campaign, stage: str) -> str:
     if not items.exists():
         return _why_none_opened(stage)
     if is_capped(user, campaign, stage):
-        return f"You have had {_counted(campaign.cap)} to {word}, the most that one person gets in {campaign}."
+        return f"You have had {amount(campaign.cap, 'item')} to {word}, the most that one person gets in {campaign}."
     left = items.filter(state=Item.State.OPEN)
     if not left.exists():
-        return f"Nothing is left to {word}: {_counted(items.count())} so far, all done."
+        return f"Nothing is left to {word}: {amount(items.count(), 'item')} so far, all done."
     if campaign.mode == Campaign.Mode.ASSIGNED:
         return f"{campaign} gives work to people by name, and nothing is assigned to you to {word}."
     return _why_none_of(left, user, campaign, stage)
@@ -57,12 +58,8 @@ def _why_none_of(left: ItemQuerySet, user: Account, campaign: Campaign, stage: s
         if first
         else "nobody is at work on them right now"
     )
-    return f"{_left(others, stage)}, held by {_counted(people, 'person', 'people')}; {until}."
+    return f"{_left(others, stage)}, held by {amount(people, 'person', 'people')}; {until}."
 
 
 def _left(items: ItemQuerySet, stage: str) -> str:
-    return f"Left to {Stage(stage).label}: {_counted(items.count())}"
-
-
-def _counted(count: int, one: str = "item", many: str = "items") -> str:
-    return f"{count} {one if count == 1 else many}"
+    return f"Left to {Stage(stage).label}: {amount(items.count(), 'item')}"
