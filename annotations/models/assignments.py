@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pghistory
 from django.conf import settings
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -85,8 +85,11 @@ class Assignment(Held):
 
     @classmethod
     def clock(cls) -> datetime:
-        """This host's time: the browser is told at once until when it may write, without another question."""
-        return timezone.now()
+        """The database's time as a value, as the browser is told at once until when it may write: 0.1 ms."""
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT statement_timestamp()")
+            (now,) = cursor.fetchone()
+        return now
 
     @property
     def is_leased(self) -> bool:
@@ -197,9 +200,10 @@ class Assignment(Held):
 
     def beat(self) -> None:
         """Make the lease of a locked assignment longer, and count the time at work since the last heartbeat."""
-        since = self.clock() - (self.heartbeat_at or self.clock())
+        now = self.clock()
+        since = now - (self.heartbeat_at or now)
         worked = round(since.total_seconds()) if since <= self.LEASE else 0
-        self.write(active_seconds=self.active_seconds + worked, **self.longer())
+        self.write(active_seconds=self.active_seconds + worked, **self.longer(now))
 
     @transaction.atomic
     def give_back(self) -> None:

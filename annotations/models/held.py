@@ -13,11 +13,11 @@ H = TypeVar("H", bound="Held")
 class HeldQuerySet(models.QuerySet[H]):
     def leased(self) -> Self:
         """Those somebody is at work on right now."""
-        return self.filter(lease_until__gt=self.model.clock())
+        return self.filter(lease_until__gt=Now())
 
     def run_out(self) -> Self:
         """Those whose holder has not been heard of for the time of a lease."""
-        return self.filter(lease_until__lt=self.model.clock())
+        return self.filter(lease_until__lt=Now())
 
     def under(self, token: uuid.UUID | str | None) -> Self:
         """Those that whoever has this token may write: nobody has taken them over, and they are not over."""
@@ -28,8 +28,10 @@ class Held(models.Model):
     """A row that one holder at a time works on. The token is the right to write: who takes the row over gets another,
     so that the former holder, coming back late, does no harm.
 
-    Its columns `lease_token`, `lease_until` and `heartbeat_at` are declared by each table.
+    Its columns, COLUMNS, are declared by each table.
     """
+
+    COLUMNS: ClassVar[tuple[str, ...]] = ("lease_token", "lease_until", "heartbeat_at")
 
     lease_token: Any
     LEASE: ClassVar[timedelta]
@@ -46,9 +48,9 @@ class Held(models.Model):
         return Now()
 
     @classmethod
-    def longer(cls) -> dict[str, Any]:
-        """What a heartbeat writes: the lease as it is, extended."""
-        now = cls.clock()
+    def longer(cls, now: Any = None) -> dict[str, Any]:
+        """What a heartbeat writes: the lease as it is, extended; `now` by the same clock, where it was read already."""
+        now = now or cls.clock()
         return {"lease_until": now + cls.LEASE, "heartbeat_at": now}
 
     @classmethod

@@ -216,7 +216,7 @@ class Leased(Loading):
         """As the end of a sentence: what the workers of its queue are at, or that there seem to be none. Only the kind
         of work is said, as it may be another project's."""
         for model in Leased.__subclasses__():
-            held = model._default_manager.filter(state=self.State.RUNNING, lease_until__gt=self.clock())
+            held = model._default_manager.filter(state=self.State.RUNNING, lease_until__gt=Now())
             if work := next((row.work for row in held if row.queue == self.queue), ""):
                 return f"; its turn comes after {work}"
         if Worker.objects.takes(self.queue):

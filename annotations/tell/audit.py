@@ -18,7 +18,7 @@ from annotations.models import Assignment, Project
 CHUNK = 500
 COLUMNS = ("at", "who", "change", "model", "id", "url", "row")
 CHANGES = ("insert", "update", "delete")
-LEASE = set(Assignment.anew())  # columns
+LEASE = set(Assignment.COLUMNS)
 
 
 def tracked_models() -> dict[str, type[Model]]:

@@ -179,6 +179,23 @@ def test_while_a_lease_lives_nobody_else_can_take_the_item(campaign, annotator) 
     assert refused.value.holder == annotator.username
 
 
+@pytest.mark.parametrize("hours", [-2, 2])
+def test_the_clock_of_a_host_does_not_matter_to_people_either(campaign, annotator, monkeypatch, hours: int) -> None:
+    """As of jobs (test_leases.py): one host's wrong clock neither takes work from others nor keeps it for ever."""
+    open_items(campaign, 1)
+    assignment, right = next_item(annotator, campaign, "decompose"), timezone.now
+    monkeypatch.setattr(timezone, "now", lambda: right() + timedelta(hours=hours))
+    with pytest.raises(NotFree):
+        assignment.take(colleague(campaign))
+    assert Assignment.objects.filter(pk=assignment.pk).beat(assignment.lease_token).active_seconds < 60
+    assignment.refresh_from_db()
+    assert abs(assignment.lease_until - right() - Assignment.LEASE) < timedelta(seconds=30)
+    assert assignment in Assignment.objects.leased()
+    Assignment.objects.update(lease_until=right() - timedelta(seconds=1))
+    assert assignment not in Assignment.objects.leased()
+    assert assignment.take(other := colleague(campaign)).user == other
+
+
 def test_another_takes_over_after_the_lease_with_parts_and_edits_kept(campaign, annotator) -> None:
     open_items(campaign, 1)
     assignment = next_item(annotator, campaign, "decompose")

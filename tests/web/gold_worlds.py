@@ -330,6 +330,7 @@ def stop_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing that is told changes with the time, or by chance."""
     now, started = timezone.now(), time.time()
     monkeypatch.setattr("django.utils.timezone.now", lambda: now)
+    monkeypatch.setattr("annotations.models.Assignment.clock", lambda: now)
     monkeypatch.setattr("django.middleware.csrf._mask_cipher_secret", lambda secret: "0" * 64)
     monkeypatch.setattr(snapshot_host, "time", SimpleNamespace(time=lambda: started))
 
