@@ -41,6 +41,9 @@ interface Window {
     read(): LiveNode | null;
     element(number: number): Element | null;
     freePoint(element: Element): { x: number; y: number } | null;
+    number(element: Element & { dataset?: DOMStringMap }): number | null;
+    at(x: number, y: number): string[];
+    fields(): object[];
     restart(): void;
   };
   /** Of `site.js`: whether the site has yet to answer. */

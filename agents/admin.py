@@ -9,6 +9,7 @@ from django.utils.html import format_html
 
 from agents.models import (
     Connection,
+    Drive,
     Exemplar,
     GuardRule,
     HeldStep,
@@ -204,6 +205,19 @@ class HeldStepAdmin(MadeElsewhere, ShowsGold):
     search_help_text = "A trajectory's number, or words of the action or the reasons."
     date_hierarchy = "held_at"
     raw_id_fields = ["trajectory", "snapshot"]
+
+
+@admin.register(Drive)
+class DriveAdmin(MadeElsewhere, ShowsGold):
+    heavy = ("picture", "window")
+    list_display = ["__str__", "trajectory_id", "person", "state", "began_at", "ended_at"]
+    list_select_related = ["person"]
+    list_filter = ["state"]
+    search_fields = ["=trajectory__id", "person__username"]
+    search_help_text = "A trajectory's number, or a name."
+    date_hierarchy = "began_at"
+    raw_id_fields = ["trajectory", "person"]
+    exclude = ["picture"]
 
 
 @admin.register(GuardRule)

@@ -171,6 +171,7 @@ class StepResultSerializer(serializers.Serializer):
     happened_at = serializers.DateTimeField(allow_null=True)
     reward = serializers.FloatField(allow_null=True)
     outcome = serializers.CharField(allow_null=True, help_text="What came of the action.")
+    done_by = serializers.CharField(allow_null=True, help_text="Who acted in the agent's place; empty: the agent.")
 
 
 class OutlineTurnSerializer(serializers.Serializer):
@@ -192,6 +193,7 @@ class TrajectoryStepsSerializer(serializers.Serializer):
     )
     steps = StepResultSerializer(many=True)
     held = serializers.DictField(allow_null=True, help_text="The risky action that waits for a person.")
+    drive = serializers.DictField(allow_null=True, help_text="Who keeps the agent from going on, and its window.")
 
 
 @extend_schema_field({"type": "array", "items": {"type": "object"}})

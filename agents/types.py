@@ -22,6 +22,7 @@ class Action:
     operation: str
     node_id: str | None = None
     value: str = ""
+    point: tuple[float, float] | None = None  # of a live page's window, where a person clicked; agents say none
 
     def operation_text(self) -> str:
         """ "OP value" as the operation F1 compares it; a CLICK has no value (planners.md 6.1)."""

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from agents.connections import views as connection_views
+from agents.holding import driving_views
 from agents.holding import views as holding_views
 from agents.live import views as live_views
 from agents.memory import views as workflow_views
@@ -44,6 +45,8 @@ urlpatterns = [
     path("trajectories/<int:pk>/steps/<int:seq>/view/", replay_views.step_view, name="trajectory-step-view"),
     path("trajectories/<int:pk>/steps/<int:seq>/tree/", replay_views.step_tree, name="trajectory-step-tree"),
     path("trajectories/<int:pk>/steps/<int:seq>/changes/", replay_views.step_changes, name="trajectory-step-changes"),
+    path("trajectories/<int:pk>/drive/", driving_views.drive, name="trajectory-drive"),
+    path("trajectories/<int:pk>/drive/window/", driving_views.drive_window, name="trajectory-drive-window"),
     path("datasets/<slug:name>/workflows/", workflow_views.workflows, name="dataset-workflows"),
     path("datasets/<slug:name>/workflows/new/", workflow_views.workflow_new, name="dataset-workflow-new"),
     path("datasets/<slug:name>/memory/", workflow_views.memory, name="dataset-memory"),

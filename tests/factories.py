@@ -13,6 +13,7 @@ from django.contrib.auth import get_user_model
 from agents.encoders.embedding import HashEncoder
 from agents.guard.policy import Risk
 from agents.models import (
+    Drive,
     Exemplar,
     GuardRule,
     HeldStep,
@@ -317,6 +318,13 @@ def make_held_step(trajectory: Trajectory, seconds: float = 60, **more: Any) -> 
     return HeldStep.objects.hold(
         trajectory, done, "[button]  Pay -> CLICK", Risk("pay", "says Pay", "page"), seconds, **more
     )
+
+
+def make_drive(trajectory: Trajectory, **more: Any) -> Drive:
+    """The agent of an episode stands still, and waits for a person."""
+    window = {"url": "https://nordline.example/", "instruction": "Pay.", "width": 4, "height": 3, "fields": []}
+    fields = {"until": Drive.later(), "picture": b"\xff\xd8", "number": 1, "window": window | {"names": []}} | more
+    return Drive.objects.create(trajectory=trajectory, **fields)
 
 
 def make_score(run: Run | None = None, **fields: Any) -> Score:

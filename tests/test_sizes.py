@@ -28,6 +28,7 @@ LONGER = {
     "webnav_site.monitor.logs.logging_settings": 56,  # one dictionary
     # Rows with their columns and all that they can do; what works through a file, an episode or a training.
     "agents.live.running.LiveRun": 260,
+    "agents.models.driving.Drive": 174,
     "agents.models.steps.TrajectoryStep": 190,
     "agents.training.loop._Loop": 170,
     "agents.training.work.Work": 189,

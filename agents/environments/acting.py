@@ -79,9 +79,13 @@ def act(page: ActedPage, action: Action) -> str:
         return "stopped"
     if action.operation == "PRESS" and action.node_id is None:
         return _press(page, action.value)
+    if action.operation == "SCROLL" and action.node_id is None:
+        return _scroll_window(page, action)
     doing = ACTS.get(action.operation)
     if doing is None:
         raise CannotAct(f"{action.operation} is not done here")
+    if action.node_id is None and action.point is not None and action.operation == "CLICK":
+        return _click_at(page, *action.point)
     element = _element(page, action)
     try:
         return doing(page, element, action)
@@ -111,9 +115,15 @@ def _click(page: ActedPage, element: Any, action: Action) -> str:
     what = element.evaluate(WHAT)
     if what["tag"] == "OPTION":
         return f"chose {page.evaluate(CHOOSE, [element, ''])}"
+    if action.point is not None:
+        return _click_at(page, *action.point)
     point = _point(page, element)
-    page.mouse.click(point["x"], point["y"])
-    return f"clicked at {point['x']:.0f},{point['y']:.0f}"
+    return _click_at(page, point["x"], point["y"])
+
+
+def _click_at(page: ActedPage, x: float, y: float) -> str:
+    page.mouse.click(x, y)
+    return f"clicked at {x:.0f},{y:.0f}"
 
 
 def _type(page: ActedPage, element: Any, action: Action) -> str:
@@ -168,12 +178,22 @@ def _scroll(page: ActedPage, element: Any, action: Action) -> str:
     if not action.value:
         element.scroll_into_view_if_needed()
         return "scrolled into view"
-    try:
-        pixels = int(action.value)
-    except ValueError:
-        raise CannotAct(f"SCROLL takes pixels, not {action.value!r}") from None
+    pixels = _pixels(action)
     element.evaluate("(element, pixels) => element.scrollBy(0, pixels)", pixels)
     return f"scrolled by {pixels}"
+
+
+def _scroll_window(page: ActedPage, action: Action) -> str:
+    pixels = _pixels(action)
+    page.evaluate("pixels => window.scrollBy({top: pixels, behavior: 'instant'})", pixels)
+    return f"scrolled by {pixels}"
+
+
+def _pixels(action: Action) -> int:
+    try:
+        return int(action.value)
+    except ValueError:
+        raise CannotAct(f"SCROLL takes pixels, not {action.value!r}") from None
 
 
 def _drag(page: ActedPage, element: Any, action: Action) -> str:

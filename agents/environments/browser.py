@@ -5,6 +5,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agents.environments.protocol import PageField, PageView, WindowView
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Playwright
 
@@ -68,6 +70,24 @@ class OwnBrowser:
         if self._page is None:
             raise ValueError("no episode has begun")
         return self._page
+
+    def window(self) -> WindowView:
+        """The window as a person sees it."""
+        page = self._current()
+        size = page.viewport_size or {"width": 0, "height": 0}
+        fields = tuple(PageField(**one) for one in page.evaluate("() => window.webnavPage.fields()"))
+        picture = page.screenshot(type="jpeg", quality=85, animations="disabled")
+        return WindowView(picture, size["width"], size["height"], fields)
+
+    def at(self, x: float, y: float) -> str | None:
+        """The element at a point of the window: the innermost that is worth ranking, else the innermost."""
+        found: list[str] = self._current().evaluate("([x, y]) => window.webnavPage.at(x, y)", [x, y])
+        names = self.observe().names if found else {}
+        return next((node for node in found if node in names), found[0] if found else None)
+
+    def observe(self) -> PageView:
+        """The page as it is now."""
+        raise NotImplementedError
 
     def close(self) -> None:
         self._browser.close()

@@ -3,6 +3,7 @@
 (() => {
   if (window.webnavPage) return;
   const OVERLAYS = new Set(["reward-display", "sync-task-cover", "click-canvas", "query"]); // MiniWoB's own
+  const NOT_WRITTEN = new Set(["checkbox", "radio", "button", "submit", "reset", "image", "file", "hidden"]);
   const LEFT_OUT = new Set(["SCRIPT", "STYLE", "LINK", "META", "NOSCRIPT", "TEMPLATE"]);
   let numbers = new WeakMap();
   const elements = new Map(); // number -> WeakRef, so that what left the page can be collected
@@ -104,6 +105,36 @@
       return element && element.isConnected ? element : null;
     },
     freePoint,
+    /** The number that an element has, if it was read. @param {Element} element */
+    number: (element) => numbers.get(element) ?? null,
+    /** What a person does with the page is told by these: what is at a point, from the inside out. */
+    at: (x, y) => {
+      const found = [];
+      for (let element = document.elementFromPoint(x, y); element; element = element.parentElement) {
+        const number = window.webnavPage.number(element);
+        if (number !== null) found.push(String(number));
+      }
+      return found;
+    },
+    /** The fields that can be reached, with what stands in them and where they are. */
+    fields: () => {
+      const found = [];
+      for (const element of document.querySelectorAll("input, textarea, select, [contenteditable=true]")) {
+        const number = window.webnavPage.number(element);
+        const kind = element instanceof HTMLInputElement ? element.type : element.tagName.toLowerCase();
+        const rect = element.getBoundingClientRect();
+        const hit = document.elementFromPoint(rect.left + rect.width / 2, rect.top + rect.height / 2);
+        const isCovered = !hit || !(element.contains(hit) || hit.contains(element));
+        if (number === null || isCovered || rect.width === 0 || NOT_WRITTEN.has(kind)) continue;
+        const list = element instanceof HTMLSelectElement ? element : null;
+        const options = list && [...list.options].map((option) => option.text);
+        const isWritten = element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement;
+        const written = isWritten ? element.value : (element.textContent ?? "");
+        const value = list ? (list.selectedOptions[0]?.text ?? "") : written;
+        found.push({ node_id: String(number), kind, value, options, ...box(rect) });
+      }
+      return found;
+    },
     /** A new episode numbers its elements from 1, so that the same page is the same text each time. */
     restart: () => {
       numbers = new WeakMap();

@@ -12,8 +12,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from base64 import b64decode
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,16 @@ import psutil
 
 from agents.environments.browser import NoBrowser
 from agents.environments.messages import receive, send
-from agents.environments.protocol import ActionEffect, EnvironmentLost, EpisodeStart, NoSuchTask, PageView, TurnEnd
+from agents.environments.protocol import (
+    ActionEffect,
+    EnvironmentLost,
+    EpisodeStart,
+    NoSuchTask,
+    PageField,
+    PageView,
+    TurnEnd,
+    WindowView,
+)
 from agents.types import Action
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -84,6 +95,19 @@ class EnvironmentProcess:
         self._tell("observe", {})
         return _view(self._hear())
 
+    def window(self) -> WindowView:
+        """The window as a person sees it."""
+        self._tell("window", {})
+        answer = self._hear()
+        fields = tuple(PageField(**one) for one in answer["fields"])
+        return WindowView(b64decode(answer["picture"]), answer["width"], answer["height"], fields)
+
+    def at(self, x: float, y: float) -> str | None:
+        """The element at a point of the window."""
+        self._tell("at", {"x": x, "y": y})
+        found: str | None = self._hear()
+        return found
+
     def step(self, action: Action) -> ActionEffect:
         """Do what an agent decided."""
         self.tell_step(action)
@@ -91,7 +115,7 @@ class EnvironmentProcess:
 
     def tell_step(self, action: Action) -> None:
         """Let it act while others do."""
-        self._tell("step", {"operation": action.operation, "node_id": action.node_id, "value": action.value})
+        self._tell("step", asdict(action))
 
     def hear_step(self) -> ActionEffect:
         """What came of the told action."""

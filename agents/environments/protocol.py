@@ -62,6 +62,30 @@ class ActionEffect:
     turn: TurnEnd | None = None  # the turn is over, and the user says the next instruction
 
 
+@dataclass(frozen=True)
+class PageField:
+    """A field of the window that something can be written into or chosen in."""
+
+    node_id: str
+    kind: str  # "text", "select", "textarea" …
+    value: str
+    options: list[str] | None  # of a list
+    left: float
+    top: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True)
+class WindowView:
+    """What a person who acts in a page is shown of it: the window as it looks, and its fields."""
+
+    picture: bytes  # a JPEG
+    width: int
+    height: int
+    fields: tuple[PageField, ...]
+
+
 class Environment(Protocol):
     """A website with tasks. Everything that comes of a seed is the same each time."""
 
@@ -79,6 +103,14 @@ class Environment(Protocol):
 
     def step(self, action: Action) -> ActionEffect:
         """Do what an agent decided. What cannot be done (an element that is gone) is said in words, not raised."""
+        ...
+
+    def window(self) -> WindowView:
+        """The window as a person sees it."""
+        ...
+
+    def at(self, x: float, y: float) -> str | None:
+        """The element at a point of the window: the innermost that is worth ranking, else the innermost."""
         ...
 
     def close(self) -> None:

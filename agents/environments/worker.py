@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import sys
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
@@ -33,6 +34,11 @@ def answer(environment: Environment, asked: str, given: dict[str, Any]) -> Any:
         return asdict(environment.reset(given["task"], given["seed"]))
     if asked == "observe":
         return asdict(environment.observe())
+    if asked == "window":
+        window = environment.window()
+        return asdict(window) | {"picture": b64encode(window.picture).decode()}
+    if asked == "at":
+        return environment.at(given["x"], given["y"])
     return asdict(environment.step(Action(**given)))
 
 

@@ -63,6 +63,8 @@ def _told(said: Any) -> tuple[str, str, DoneInstead | None]:
     state, reason, instead = said.get("state"), said.get("reason", ""), said.get("instead")
     if not isinstance(state, str) or not isinstance(reason, str):
         raise CannotDecide("State and reason are texts.")
+    if state == HeldStep.State.TAKEN:
+        raise CannotDecide("Taking over is done where the browser is: in the replay of the episode.")
     if instead is None:
         return state, reason, None
     texts = isinstance(instead, dict) and all(isinstance(one, str | None) for one in instead.values())

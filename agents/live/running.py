@@ -2,34 +2,27 @@
 
 An episode whose browser is lost begins anew, a few times; one that was under way when its worker died does, too. What
 an attempt has stored is forgotten then, so an episode counts once. One that was under way when the slice of its shard
-was over goes on (`parked`).
+was over goes on (`parked`). One that a person has stopped or driven is never begun anew: what they showed is kept.
 """
 
-import logging
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
 from typing import Any
-
-from django.utils import timezone
 
 from agents.encoders.memory_limits import within_memory
 from agents.environments.process import EnvironmentProcess
-from agents.environments.protocol import EnvironmentLost
 from agents.guard.policy import Risk
 from agents.live import parked
+from agents.live.browsers import EpisodeBrowsers
+from agents.live.driving import Drives
 from agents.live.under_way import ActingEpisode, HeldEpisode, LiveEpisode
 from agents.llm.protocol import Llm
-from agents.models import HeldStep, Run, Trajectory
+from agents.models import Drive, HeldStep, Run, Trajectory
 from agents.recipes import literature
-from agents.runs import events
 from agents.runs.building import build_pipeline
-from agents.runs.episodes import Episode, Outcome, Seen
 from agents.runs.runner import Tell
 from agents.stages import registry
-from agents.types import Decision
 from annotations.environment import env_number
 from annotations.jobs import stopping
 from annotations.models import Turn
@@ -37,13 +30,10 @@ from annotations.monitor import counters
 from annotations.monitor.spans import span
 from annotations.pages.store import PageStore
 
-logger = logging.getLogger(__name__)
-
 ENVIRONMENTS = env_number("LIVE_ENVIRONMENTS", 2, least=1)  # browsers of one worker; two of them fill two cores
-ATTEMPTS = 3  # of an episode whose browser is lost
 WAITING_SECONDS = 15.0  # that a worker waits for people before it gives the shard back, if nothing else is to do
-HELD_POLL = 0.3  # seconds between two looks at what is held, where nothing else is to do
-LOST = "the browser was lost in each of {} attempts"
+DRIVEN_SECONDS = 60.0  # the same while somebody is there who drives, and thinks
+HELD_POLL = 0.1  # seconds between two looks at what people say, where nothing else is to do
 
 
 class LiveRun:
@@ -65,39 +55,38 @@ class LiveRun:
         self.environments = environments
         self.recipe = literature.from_dict(run.recipe)
         self.with_history = "history" in registry.told(self.recipe)
-        self.stored = 0
+        self.browsers = EpisodeBrowsers(run, fenced, self._open)
+        self.drives = Drives(self.browsers, self.with_history)
 
     def play(self, conversation_ids: Sequence[int]) -> int:
         """Act until each of them has its outcome; the number of stored steps. Raises NoBrowser and LlmError."""
         self.tell("loading models")
         self.pipeline = build_pipeline(self.run, self.llm)
         self.pipeline.prepare(conversation_ids)
-        waiting = deque(self._waiting(conversation_ids))
-        if not waiting:
+        browsers = self.browsers
+        browsers.waiting.extend(self._waiting(conversation_ids))
+        if not browsers.waiting:
             return 0
         self.tell("opening browsers", loaded=True)
-        self.active: dict[EnvironmentProcess, LiveEpisode] = {}
-        self.held: dict[EnvironmentProcess, HeldEpisode] = {}
         self.idle_since: float | None = None
-        free: list[EnvironmentProcess] = []
         try:
-            self._resume(waiting)
-            for _ in range(min(self.environments - len(self.active), len(waiting))):
-                free.append(self._open())
-            count = len(free) + len(self.active)
+            self._resume()
+            browsers.keep_what_people_did()
+            for _ in range(min(self.environments - len(browsers.active), len(browsers.waiting))):
+                browsers.free.append(self._open())
+            count = len(browsers.free) + len(browsers.active)
             self.tell(f"acting in {count} browser{'s' if count > 1 else ''}", loaded=True)
-            while waiting or self.active:
-                self._begin(free, waiting)
-                if self.active:
-                    self._round(free, waiting)
+            while browsers.waiting or browsers.active:
+                browsers.begin()
+                if browsers.active:
+                    self._round()
                     self.on_batch()
         except stopping.SliceOver:
             self._park()
             raise
         finally:
-            for environment in (*free, *self.active):
-                environment.close()
-        return self.stored
+            browsers.close()
+        return browsers.stored
 
     def _open(self) -> EnvironmentProcess:
         return EnvironmentProcess(self.limits["environment"])
@@ -110,17 +99,17 @@ class LiveRun:
             turns.setdefault(turn.conversation_id, []).append(turn)
         return [LiveEpisode(row, turns[row.conversation_id]) for row in rows]
 
-    def _resume(self, waiting: deque[LiveEpisode]) -> None:
+    def _resume(self) -> None:
         """Go on with what the last slice has left under way."""
         parked.sweep()
-        for episode in [*waiting]:
+        for episode in [*self.browsers.waiting]:
             if (found := parked.take(episode)) is None:
                 continue
-            waiting.remove(episode)
+            self.browsers.waiting.remove(episode)
             self.active[found.environment] = found.episode
             if found.held is not None:
                 self.held[found.environment] = found.held
-            else:
+            elif found.episode.drive is None:
                 found.episode.begun += time.monotonic() - found.since
 
     def _park(self) -> None:
@@ -133,85 +122,47 @@ class LiveRun:
             parked.park(parked.ParkedEpisode(environment, episode, self.held.get(environment)))
         self.active.clear()
 
-    def _begin(self, free: list[EnvironmentProcess], waiting: deque[LiveEpisode]) -> None:
-        """Let every browser that is free begin the next episode."""
-        told: list[tuple[EnvironmentProcess, LiveEpisode]] = []
-        while free and waiting:
-            environment, episode = free.pop(), waiting.popleft()
-            with self.fenced():
-                episode.trajectory.begin_episode()
-                HeldStep.objects.withdraw(episode.trajectory)
-            self.active[environment] = episode
-            episode.attempts += 1
-            if self._try(environment, free, waiting, partial(environment.tell_reset, *episode.goal)) is not None:
-                told.append((environment, episode))
-        for environment, episode in told:
-            start = self._try(environment, free, waiting, environment.hear_reset)
-            if start is not None:
-                episode.begin(start)
+    @property
+    def active(self) -> dict[EnvironmentProcess, LiveEpisode]:
+        return self.browsers.active
 
-    def _try(
-        self,
-        environment: EnvironmentProcess,
-        free: list[EnvironmentProcess],
-        waiting: deque[LiveEpisode],
-        ask: Callable[[], Any],
-    ) -> Any:
-        """What the environment says, True where it says nothing; None where it is lost, and another takes its place."""
-        try:
-            answer = ask()
-        except EnvironmentLost as error:
-            episode = self.active.pop(environment)
-            self.held.pop(environment, None)
-            logger.warning("%s of run %d begins anew: %s", episode.trajectory, self.run.pk, error)
-            free.append(self._open())
-            if episode.attempts >= ATTEMPTS:
-                self._give_up(episode)
-            else:
-                waiting.appendleft(episode)
-            return None
-        return True if answer is None else answer
+    @property
+    def held(self) -> dict[EnvironmentProcess, HeldEpisode]:
+        return self.browsers.held
 
-    def _give_up(self, episode: LiveEpisode) -> None:
-        with self.fenced():
-            episode.trajectory.begin_episode()
-            said = LOST.format(ATTEMPTS)
-            lost = Decision((), trace={"observe": {"error": said}})
-            seen = Seen("", "", 0, timezone.now())
-            Episode(episode.trajectory, episode.turn).store(seen, lost, [Outcome(0.0, said)])
-            episode.trajectory.end_episode(lost=True)
-        self._tell_of([episode])
-
-    def _round(self, free: list[EnvironmentProcess], waiting: deque[LiveEpisode]) -> None:
-        """Every episode under way takes its next decision, and carries it out; those that are held wait."""
-        acted = [*self._decided(), *self._released()]
+    def _round(self) -> None:
+        """Every episode under way takes its next decision, and carries it out; those that are held wait, and those
+        that a person drives do what the person asks for."""
+        self.drives.look()
+        acted = [*self._decided(), *self._released(), *self.drives.asked()]
         if not acted:
             self._wait()
         else:
             self.idle_since = None
-            self._act(acted, free, waiting)
+            self._act(acted)
 
     def _wait(self) -> None:
         """For people; not for long, as others wait for this worker."""
         now = time.monotonic()
         self.idle_since = self.idle_since or now
-        if now - self.idle_since > WAITING_SECONDS:
+        if now - self.idle_since > (DRIVEN_SECONDS if self.drives.anybody_there else WAITING_SECONDS):
             raise stopping.SliceOver
         time.sleep(HELD_POLL)
 
     def _decided(self) -> list[ActingEpisode]:
         """What is decided now and may be carried out at once."""
         free = {environment: episode for environment, episode in self.active.items() if environment not in self.held}
-        ready = [(environment, episode) for environment, episode in free.items() if episode.view is not None]
+        ready = [(environment, episode) for environment, episode in free.items() if episode.is_decided_now]
         if not ready:
             return []
         observations = [episode.observation(self.with_history) for _, episode in ready]
         with span("decide", recipe=self.recipe.name, run=self.run.pk, steps=len(ready)):
             decisions = within_memory(self.pipeline.decide, observations)
         counters.STEPS.add(self.recipe.name, amount=len(ready))
-        acted = [
+        decided = [
             ActingEpisode(*one, seen, chosen) for one, seen, chosen in zip(ready, observations, decisions, strict=True)
         ]
+        acted = [acting for acting in decided if not self.drives.propose(acting.episode, acting.decision)]
         return [acting for acting in acted if not self._hold(acting)]
 
     def _hold(self, acting: ActingEpisode) -> bool:
@@ -233,7 +184,7 @@ class LiveRun:
                 snapshot=pages.get(view.html),
             )
         self.held[acting.environment] = HeldEpisode(acting, row)
-        self._tell_of([acting.episode])
+        self.browsers.tell_of([acting.episode])
         return True
 
     def _released(self) -> list[ActingEpisode]:
@@ -242,49 +193,55 @@ class LiveRun:
         for environment, held in list(self.held.items()):
             with self.fenced():
                 is_decided = held.row.look_again()
-            if is_decided:
-                del self.held[environment]
-                held.release()
+            episode, is_taken = held.acting.episode, held.row.state == HeldStep.State.TAKEN
+            if not is_decided or (episode.drive is not None and not is_taken):  # a pause outlasts a decision
+                continue
+            del self.held[environment]
+            held.release()
+            if not is_taken:
                 found.append(held.acting)
+            else:
+                self.drives.propose(episode, held.acting.decision)
         return found
 
-    def _act(self, acted: list[ActingEpisode], free: list[EnvironmentProcess], waiting: deque[LiveEpisode]) -> None:
+    def _act(self, acted: list[ActingEpisode]) -> None:
         while asked := [acting for acting in acted if acting.next_action is not None]:
             heard = []
             for acting in asked:
-                tell = acting.tell
-                if self._try(acting.environment, free, waiting, tell) is None:
+                if self.browsers.ask(acting.environment, acting.tell) is None:
                     acting.is_lost = True
                 else:
                     heard.append(acting)
             for acting in heard:
-                effect = self._try(acting.environment, free, waiting, acting.environment.hear_step)
+                effect = self.browsers.ask(acting.environment, acting.environment.hear_step)
                 if effect is None:
                     acting.is_lost = True
                 else:
                     acting.hear(effect)
-        self._keep([acting for acting in acted if not acting.is_lost], free)
+        kept = [acting for acting in acted if not acting.is_lost]
+        self._keep(kept)
+        for acting in kept:
+            if acting.episode.drive is not None and acting.environment in self.active:
+                self.drives.show(acting.environment, acting.episode)
 
-    def _keep(self, acted: Sequence[ActingEpisode], free: list[EnvironmentProcess]) -> None:
+    def _keep(self, acted: Sequence[ActingEpisode]) -> None:
         with self.fenced():
             for acting in acted:
                 acting.store()
-                self.stored += len(acting.outcomes)
+                self.browsers.stored += len(acting.outcomes)
                 if self._is_over(acting):
                     acting.episode.trajectory.end_episode()
+                    if acting.episode.drive is not None:
+                        acting.episode.drive.end(Drive.State.OVER)
         for acting in acted:
             if self._is_over(acting):
                 del self.active[acting.environment]
-                free.append(acting.environment)
-        self._tell_of([acting.episode for acting in acted])
+                self.browsers.free.append(acting.environment)
+        self.browsers.tell_of([acting.episode for acting in acted])
 
     def _is_over(self, acting: ActingEpisode) -> bool:
         episode = acting.episode
+        if episode.drive is not None:
+            return acting.is_done
         spent = time.monotonic() - episode.begun
         return acting.is_done or episode.taken >= self.limits["steps"] or spent > self.limits["seconds"]
-
-    def _tell_of(self, episodes: Sequence[LiveEpisode]) -> None:
-        for episode in episodes:
-            row = episode.trajectory
-            events.publish(events.trajectory_group(row.pk), row.step_count, row.state)
-        events.publish(events.run_group(self.run.pk), self.stored, self.run.state)

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from agents.environments.process import EnvironmentProcess
 from agents.environments.protocol import ActionEffect, EpisodeStart, PageView
-from agents.models import HeldStep, Trajectory
+from agents.models import Drive, HeldStep, Trajectory
 from agents.runs.episodes import Episode, Outcome, Seen
 from agents.types import Action, Decision, Observation, PastAction, RecordedStep
 from annotations.models import Turn
@@ -31,6 +31,10 @@ class LiveEpisode:
     begun: float = 0.0
     steps: list[RecordedStep] = field(default_factory=list)  # of this turn
     answers: list[str] = field(default_factory=list)  # of the user to questions in this turn
+    drive: Drive | None = None  # a person has stopped it
+    stood_since: float = 0.0
+    is_shown: bool = False  # a person has acted in it: it is never begun anew
+    proposal: Decision | None = None  # what the agent would do where a person drives
 
     @property
     def turn(self) -> Turn:
@@ -53,7 +57,36 @@ class LiveEpisode:
         self.answers = []
 
     def look(self, view: PageView) -> None:
-        self.view, self.seen_at = view, timezone.now()
+        self.view, self.seen_at, self.proposal = view, timezone.now(), None
+
+    @property
+    def is_peoples(self) -> bool:
+        """Whether what is lost with it could not be done again by the agent."""
+        return self.is_shown or self.drive is not None
+
+    @property
+    def is_decided_now(self) -> bool:
+        """Whether the agent says what it would do; where a person drives, once for each page."""
+        if self.view is None:
+            return False
+        return self.drive is None or (self.drive.state == Drive.State.DRIVEN and self.proposal is None)
+
+    def stand(self, drive: Drive | None) -> bool:
+        """A person has stopped it, or handed it back: True where it stands still from now on. No time of the agent's
+        passes meanwhile."""
+        before, self.drive = self.drive, drive
+        if before is not None and drive is None:
+            self.begun += time.monotonic() - self.stood_since
+        if before is not None or drive is None:
+            return False
+        self.stood_since = time.monotonic()
+        return True
+
+    def words_of(self, action: Action) -> str:
+        """ "[button]  Search -> CLICK", as the stages say it."""
+        assert self.view is not None
+        done = f"{action.operation}{f': {action.value}' if action.value else ''}"
+        return f"{self.view.names.get(action.node_id or '', '[page]  ')} -> {done}"
 
     def observation(self, with_history: bool = False) -> Observation:
         """What the agent is given now."""
@@ -80,23 +113,23 @@ class LiveEpisode:
 
     def did(self, observation: Observation, action: Action) -> None:
         """It has acted: what later decisions of the episode are told."""
-        assert self.view is not None
-        done = f"{action.operation}{f': {action.value}' if action.value else ''}"
-        past = PastAction(
-            f"{self.view.names.get(action.node_id or '', '[page]  ')} -> {done}",
-            action.operation,
-            action.node_id,
-            action.value,
-        )
-        self.taken += 1
+        past = PastAction(self.words_of(action), action.operation, action.node_id, action.value)
+        self.taken += self.drive is None  # a person's steps are none of the agent's
         self.steps.append(RecordedStep(observation, past, (action.node_id,) if action.node_id else ()))
 
-    def store(self, observation: Observation, decision: Decision, outcomes: Sequence[Outcome], elements: int) -> None:
-        """Its steps of one decision; those of what was not carried out are left out."""
+    def store(
+        self,
+        observation: Observation,
+        decision: Decision,
+        outcomes: Sequence[Outcome],
+        elements: int,
+        done_by: int | None = None,
+    ) -> None:
+        """Its steps of one decision; those of what was not carried out are left out. `done_by`: a person."""
         assert self.view is not None
         assert self.seen_at is not None
         seen = Seen(observation.html, self.view.url, elements, self.seen_at)
-        Episode(self.trajectory, self.turn).store(seen, decision, outcomes)
+        Episode(self.trajectory, self.turn).store(seen, decision, outcomes, done_by)
 
 
 @dataclass
@@ -112,6 +145,7 @@ class ActingEpisode:
     is_lost: bool = False
     ends_turn: bool = False
     after: PageView | None = None
+    done_by: int | None = None  # a person, in the agent's place
 
     @property
     def next_action(self) -> Action | None:
@@ -146,7 +180,7 @@ class ActingEpisode:
             outcomes, self.is_done = [Outcome(0.0, NO_ACTION)], True
         elif len(outcomes) < len(decision.actions):  # the turn or the episode has ended before the last of them
             decision = replace(decision, actions=decision.actions[: len(outcomes)])
-        self.episode.store(self.observation, decision, outcomes, elements)
+        self.episode.store(self.observation, decision, outcomes, elements, self.done_by)
         if self.after is not None:
             self.episode.look(self.after)
         if self.ends_turn:
@@ -166,7 +200,7 @@ class HeldEpisode:
         acting, row = self.acting, self.row
         acting.episode.begun += time.monotonic() - self.since  # waiting is no time of the agent's
         acting.decision.trace.setdefault("act", {})["decided"] = row.outcome
-        if row.state == HeldStep.State.APPROVED:
+        if row.state in (HeldStep.State.APPROVED, HeldStep.State.TAKEN):
             return
         if row.state == HeldStep.State.CHANGED:
             acting.decision = replace(acting.decision, actions=(Action(**row.action),))

@@ -1,6 +1,7 @@
 """What agents remember, and what they did. May import `encoders`, `guard`, `prompts` and all of `annotations`."""
 
 from agents.models.connections import Connection
+from agents.models.driving import AskedAction, CannotDrive, Drive
 from agents.models.guarding import CannotDecide, GuardRule, HeldStep
 from agents.models.memory import Exemplar, MemorySnippet, Workflow, WorkflowVector
 from agents.models.prompts import PromptPack
@@ -13,8 +14,11 @@ from agents.models.trajectories import Trajectory
 from agents.models.transitions import Transition, TransitionVector, WorldModelFit
 
 __all__ = [
+    "AskedAction",
     "CannotDecide",
+    "CannotDrive",
     "Connection",
+    "Drive",
     "Exemplar",
     "GuardRule",
     "HeldStep",

@@ -107,10 +107,11 @@ class HeldStep(models.Model):
         APPROVED = "approved", "approved"
         CHANGED = "changed", "changed"
         REFUSED = "refused", "refused"
+        TAKEN = "taken", "taken over"
         EXPIRED = "expired", "nobody decided in time"
         WITHDRAWN = "withdrawn", "the episode began anew"
 
-    BY_PEOPLE = (State.APPROVED, State.CHANGED, State.REFUSED)
+    BY_PEOPLE = (State.APPROVED, State.CHANGED, State.REFUSED, State.TAKEN)
 
     trajectory = models.ForeignKey(Trajectory, models.CASCADE, related_name="held_steps")
     seq = models.PositiveIntegerField(help_text="The place that its step gets.")

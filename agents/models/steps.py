@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Self
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import connection, models
@@ -122,6 +123,14 @@ class TrajectoryStep(models.Model):
     happened_at = models.DateTimeField(null=True, blank=True)
     reward = models.FloatField(null=True, blank=True)
     outcome = models.TextField(blank=True, help_text="What came of the action, in the environment's words.")
+    done_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Who acted in the agent's place. Empty: the agent.",
+    )
     branches = models.JSONField(default=list, blank=True, help_text="Actions considered, and what was predicted.")
     seq = models.PositiveIntegerField()
     operation = models.CharField(max_length=12, blank=True)

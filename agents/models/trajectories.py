@@ -124,6 +124,11 @@ class Trajectory(models.Model):
         """Whether nobody knows yet how many steps it will have."""
         return self.has_own_steps and self.state != self.State.DONE and not self.run.is_over
 
+    def driven(self) -> dict[str, Any] | None:
+        """Who keeps the agent from going on, as the replay shows it; None where nobody does."""
+        row = None if self.run.is_over else self.drives.open().select_related("person").defer("picture").first()
+        return row.shown if row else None
+
     def outline(self) -> list[dict[str, Any]]:
         """The turns of its conversation: {index, instruction, step_count}, of its own steps where it has such."""
         if self.has_own_steps:

@@ -28,6 +28,7 @@ def progress(trajectory: Trajectory, steps: list[dict[str, Any]], *, gold: bool)
         "stored": trajectory.steps.count(),
         "steps": steps,
         "held": row.shown if gold and (row := trajectory.held_steps.waiting().first()) else None,
+        "drive": trajectory.driven() if gold else None,
     }
 
 
@@ -36,7 +37,7 @@ def rows(trajectory: Trajectory, *, gold: bool, after: int = -1) -> list[dict[st
     steps = (
         trajectory.steps.filter(seq__gt=after)
         .annotate(representation=KT("trace__act__representation"))
-        .select_related("step__turn", "turn")
+        .select_related("step__turn", "turn", "done_by")
         .prefetch_related("step__targets")
         .defer("trace", "branches", "candidate_ids", "candidate_scores", "step__candidates", "step__extra")
         .order_by("seq")
@@ -46,7 +47,7 @@ def rows(trajectory: Trajectory, *, gold: bool, after: int = -1) -> list[dict[st
 
 def detail(trajectory: Trajectory, seq: int, *, gold: bool) -> dict[str, Any]:
     """Everything recorded about one stored step; raises TrajectoryStep.DoesNotExist while it is not stored."""
-    steps = trajectory.steps.select_related("step__turn", "turn").prefetch_related("step__targets")
+    steps = trajectory.steps.select_related("step__turn", "turn", "done_by").prefetch_related("step__targets")
     step = steps.defer("step__candidates", "step__extra").get(seq=seq)
     row = _row(step, step.trace.get("act", {}).get("representation", ""), gold)
     return row | (_recorded(step) if gold else HIDDEN_DETAIL)
@@ -108,6 +109,7 @@ def _row(step: TrajectoryStep, representation: str, gold: bool) -> dict[str, Any
         "happened_at": step.happened_at.isoformat() if step.happened_at else None,
         "reward": step.reward,
         "outcome": step.outcome,
+        "done_by": step.done_by.get_username() if step.done_by else "",
     }
     return {
         "seq": step.seq,

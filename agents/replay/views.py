@@ -105,6 +105,7 @@ def _page(request: HttpRequest, found: Trajectory, seq: int) -> HttpResponse:
     asked = reverse("review-queue-next", args=[int(queue)]) if queue.isdecimal() and len(queue) < 16 else None
     decides = rules.can(request.user, "review", found.run.dataset.project)
     data = _data(found, turns, seq, gold) | {"queue": queue if asked else "", "decides": decides}
+    data |= {"me": request.user.get_username(), "live": found.run.dataset.is_live}
     return render(request, "agents/replay.html", context | {"data": data, "next_asked": asked})
 
 
@@ -121,6 +122,7 @@ def _data(found: Trajectory, turns: list[dict[str, Any]], seq: int, gold: bool) 
         "reviews_url": reverse("trajectory-reviews", args=[found.pk]),
         "steps_url": reverse("api:trajectory-steps", args=[found.pk]),
         "held_url": reverse("held-steps"),
+        "drive_url": reverse("trajectory-drive", args=[found.pk]),
         "socket": f"/ws/trajectories/{found.pk}/",
         "age": (timezone.now() - newest).total_seconds() if newest else None,
         "neighbours": {"previous": _address(found.before()), "next": _address(found.after())},

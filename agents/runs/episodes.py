@@ -41,9 +41,12 @@ class Episode:
     trajectory: Trajectory
     turn: Turn
 
-    def store(self, seen: Seen, decision: Decision, outcomes: Sequence[Outcome]) -> list[TrajectoryStep]:
+    def store(
+        self, seen: Seen, decision: Decision, outcomes: Sequence[Outcome], done_by: int | None = None
+    ) -> list[TrajectoryStep]:
         """The actions of one decision, a step each, in order; without an action one step says so. ValueError unless
-        every action has its outcome. What the decision took stands at its first step, and is counted once."""
+        every action has its outcome. What the decision took stands at its first step, and is counted once. `done_by`:
+        the account of who acted in the agent's place."""
         actions: list[Action | None] = [*decision.actions] or [None]
         if len(outcomes) != len(actions):
             raise ValueError(f"{len(actions)} actions have {len(outcomes)} outcomes")
@@ -61,6 +64,7 @@ class Episode:
                 happened_at=seen.at,
                 reward=outcome.reward,
                 outcome=outcome.words,
+                done_by_id=done_by,
             )
             for action, outcome in zip(actions, outcomes, strict=True)
         ]

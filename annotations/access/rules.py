@@ -87,6 +87,7 @@ PROJECT_PATHS = {
     "TrajectoryStep": "run__dataset__project",
     "GuardRule": "project",
     "HeldStep": "trajectory__run__dataset__project",
+    "Drive": "trajectory__run__dataset__project",
     "Shard": "run__dataset__project",
     "Score": "run__dataset__project",
     "Review": "trajectory__run__dataset__project",

@@ -5,14 +5,14 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db.models import Model
 
-from agents.models import Connection, GuardRule, HeldStep, Run, SavedRecipe, Transition
+from agents.models import Connection, Drive, GuardRule, HeldStep, Run, SavedRecipe, Transition
 from annotations.models import Step
 from evaluation.models import ReviewQueue, ReviewTask
 from evaluation.reviews.choosing import make_queue
 from tests import factories
 
 TABLES: tuple[type[Model], ...] = (
-    *(HeldStep, GuardRule, Connection, SavedRecipe, Transition, ReviewQueue, ReviewTask),
+    *(HeldStep, Drive, GuardRule, Connection, SavedRecipe, Transition, ReviewQueue, ReviewTask),
 )
 
 
@@ -23,6 +23,7 @@ def fill_newest_tables(olga: User) -> None:
     project = run.dataset.project
     held = factories.make_held_step(trajectory)
     held.decide(olga, "approved", "It is what was asked.")
+    factories.make_drive(trajectory, person=olga)
     GuardRule.objects.create(project=project, of="operation", pattern="*", kind="pay", created_by=olga)
     Connection.objects.create(name="drill", base_url="http://127.0.0.1:9/v1", model="m", key="sk-of-the-drill")
     SavedRecipe.objects.create(project=project, name="wide", parent="grounded", changes={"rank.top_k": "77"})

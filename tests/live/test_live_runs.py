@@ -13,8 +13,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from agents.environments.process import EnvironmentProcess
+from agents.live.browsers import LOST
 from agents.live.goals import LiveGoals, new_goals, told_tasks
-from agents.live.running import LOST, LiveRun
+from agents.live.running import LiveRun
 from agents.live.under_way import NO_ACTION
 from agents.models import Run, RunTally, Trajectory
 from annotations.models import Dataset, LeaseLost

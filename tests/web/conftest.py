@@ -139,18 +139,24 @@ def page(browser_context: BrowserContext) -> Iterator[Page]:
 
 
 @pytest.fixture
-def sign_in(app_server: AppServer, browser_context: BrowserContext) -> Callable[[object], None]:
-    """`sign_in(user)` makes the browser context's tabs that user's."""
+def sign_in_as(app_server: AppServer) -> Callable[[BrowserContext, object], None]:
+    """`sign_in_as(context, user)` makes the tabs of a browser context that user's."""
     from django.test import Client
 
-    def sign_in(user: object) -> None:
+    def sign_in_as(context: BrowserContext, user: object) -> None:
         client = Client()
         client.force_login(user)
         name = django_settings.SESSION_COOKIE_NAME
         cookie = {"name": name, "value": client.cookies[name].value, "url": app_server.app_origin, "httpOnly": True}
-        browser_context.add_cookies([cookie])
+        context.add_cookies([cookie])
 
-    return sign_in
+    return sign_in_as
+
+
+@pytest.fixture
+def sign_in(sign_in_as, browser_context: BrowserContext) -> Callable[[object], None]:
+    """`sign_in(user)` makes the browser context's tabs that user's."""
+    return lambda user: sign_in_as(browser_context, user)
 
 
 @pytest.fixture

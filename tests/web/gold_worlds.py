@@ -204,6 +204,7 @@ def _run(gold: str, world: GoldWorld) -> None:
     doubted.propose(world.people["admin"], "TYPE", gold, "4")
     factories.make_guard_rule(world.project)
     factories.make_held_step(trajectory, action={"value": gold})
+    factories.make_drive(trajectory, proposed=gold, picture=gold.encode())
     told = world.dataset.conversations.get(source_id="open")
     of_all = factories.make_trajectory(factories.make_run(world.dataset), told, stored=0)
     for seq, step in enumerate(_steps(told)):

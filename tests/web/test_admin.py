@@ -66,6 +66,7 @@ SHOW_GOLD = {
         "Workflow",
         "Run",
         "TrajectoryStep",
+        "Drive",
         "HeldStep",
         "LlmReply",
         "Shard",

@@ -186,6 +186,8 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
         "review-queue-next": keys("ReviewQueue"),
         "review-reasons": [{"slug": world.project.slug}],
         "held-step-decide": keys("HeldStep"),
+        "trajectory-drive": keys("Trajectory"),
+        "trajectory-drive-window": keys("Trajectory"),
         "guard-rules": [{"slug": world.project.slug}],
         "guard-report": [{"slug": world.project.slug}],
         "guard-report-csv": [{"slug": world.project.slug}],

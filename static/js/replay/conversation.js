@@ -57,7 +57,9 @@ export class ConversationPane {
     sign.replaceChildren(make("span.sr", {}, SAID[mark]));
     text.textContent = row ? decided(row) : mark === "running" ? "…" : "pending";
     text.title = row?.action_repr ?? "";
-    time.textContent = isShown(row) ? milliseconds(row.milliseconds) : "";
+    time.textContent = row?.done_by || (isShown(row) ? milliseconds(row.milliseconds) : "");
+    time.classList.toggle("person", Boolean(row?.done_by));
+    time.title = row?.done_by ? `Shown by ${row.done_by}, in the agent's place` : "";
     link.classList.toggle("todo", !row);
   }
 

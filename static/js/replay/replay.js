@@ -1,6 +1,7 @@
 // The replay page: one step at a time, each under its own address, of a trajectory that may still be running.
 import { around, button } from "../shared/elements.js";
 import { bind, press } from "../shared/keys.js";
+import { DriveBar } from "./drive.js";
 import { HeldBar } from "./held.js";
 import { ConversationPane, FilmStrip } from "./conversation.js";
 import { LiveFeed } from "./live.js";
@@ -34,6 +35,10 @@ const held = new HeldBar(element("held"), {
   say,
   onDecided: () => feed.ask(),
 });
+const drive = new DriveBar(
+  { bar: element("drive"), remote: element("remote"), work: element("page").parentElement },
+  { may: data.decides && data.gold, me: data.me, url: data.drive_url, say, onChange: () => feed.ask() },
+);
 const titled = document.title;
 let current = -1;
 let running = -1;
@@ -55,6 +60,7 @@ async function select(seq, history = "push") {
   conversation.select(seq, previous);
   film.select(seq, previous);
   reviews.show(seq);
+  showDrive();
   showButtons();
   await showView(seq);
 }
@@ -203,7 +209,17 @@ function onSteps(added) {
   else if (added.includes(current)) showView(current);
   if (store.held?.id !== held.held?.id && store.held?.seq === current) reload();
   showHeld();
+  showDrive();
   showButtons();
+}
+
+/** Who drives an episode; the keys are there while it goes on, for those who may stop it. */
+function showDrive() {
+  if (!data.live) return;
+  const grows = !store.isOver && !store.isStopped && store.state !== "done";
+  drive.show(store.drive, { grows, steps: store.rows.size, byPeople: store.byPeople, atEnd: current > store.complete });
+  if (!grows || !data.decides || !data.gold) return;
+  for (const [spec, label, run] of drive.commands) bind(spec, label, run, { group: "Who drives" });
 }
 
 /** The keys are there only while something is held. */
@@ -277,6 +293,7 @@ following = store.rows.size === 0 && !store.isStopped;
 select(data.seq, location.pathname.includes("/steps/") ? "keep" : "replace");
 if (data.gold) reviews.load();
 showHeld();
+showDrive();
 const feed = new LiveFeed(
   store,
   { socket: data.socket, steps: data.steps_url, age: data.age, watched },

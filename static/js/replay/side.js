@@ -311,9 +311,11 @@ export class SidePane {
 }
 
 /** Of a step without a recorded path: where and when it was, and what came of it. @param {Record<string, any>} step */
-function happened({ gold, url, happened_at: at, reward, outcome, call_index: call }) {
+function happened({ gold, url, happened_at: at, reward, outcome, call_index: call, done_by: person, trace }) {
   if (gold) return null;
   const told = {
+    "done by": person,
+    "agent proposed": person ? proposed(trace?.act?.proposed ?? []) : "",
     page: url,
     time: at ? new Date(at).toLocaleString("en") : "",
     call: String(call + 1),
@@ -321,6 +323,11 @@ function happened({ gold, url, happened_at: at, reward, outcome, call_index: cal
     outcome,
   };
   return facts(Object.fromEntries(Object.entries(told).filter(([, text]) => text)));
+}
+
+/** What the agent would have done where a person acted. @param {{representation: string}[]} actions */
+function proposed(actions) {
+  return actions.map(({ representation }) => representation).join(", ") || "nothing";
 }
 
 /**

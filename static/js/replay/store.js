@@ -4,7 +4,7 @@ import { call } from "../shared/server.js";
 
 /** A stored step in short. @typedef {{seq: number, success: boolean | null, [name: string]: any}} StoredRow */
 /** @typedef {{index: number, instruction: string, step_count: number}} TurnOutline */
-/** @typedef {{state: string, run_state: string, steps: StoredRow[], stored: number, turns?: TurnOutline[] | null, held?: import("./held.js").Held | null}} StoredSteps */
+/** @typedef {{state: string, run_state: string, steps: StoredRow[], stored: number, turns?: TurnOutline[] | null, held?: import("./held.js").Held | null, drive?: import("./drive.js").Drive | null}} StoredSteps */
 /** @typedef {{at: number, stored: boolean, data: any, promise: Promise<any> | null}} StepView */
 /** @typedef {"ok" | "bad" | "done" | "running" | "pending"} Mark */
 
@@ -26,6 +26,8 @@ export class ReplayStore {
     this.state = this.runState = "";
     /** @type {import("./held.js").Held | null} */
     this.held = null;
+    /** @type {import("./drive.js").Drive | null} */
+    this.drive = null;
     this.merge(data.progress);
   }
 
@@ -41,7 +43,7 @@ export class ReplayStore {
 
   /** Take stored steps and the state; returns the sequence numbers that are new. Of an episode `turns` tells how many
    * steps there are by now; where they are fewer than before, it has begun anew, and what was known is forgotten. @param {StoredSteps} stored */
-  merge({ state, run_state: runState, steps, stored, turns, held }) {
+  merge({ state, run_state: runState, steps, stored, turns, held, drive }) {
     if (turns) {
       this.#lay(turns);
       if (stored < this.rows.size) {
@@ -58,6 +60,7 @@ export class ReplayStore {
     this.state = state;
     this.runState = runState;
     this.held = held ?? null;
+    this.drive = drive ?? null;
     return added;
   }
 
@@ -75,6 +78,11 @@ export class ReplayStore {
   /** Nothing will come any more. */
   get isOver() {
     return this.state === "done" && this.complete + 1 >= this.total;
+  }
+
+  /** How many steps a person has done in the agent's place. */
+  get byPeople() {
+    return [...this.rows.values()].filter((row) => row.done_by).length;
   }
 
   get isStopped() {

@@ -50,7 +50,8 @@ export function bindElements(root = document) {
  * @param {{shift?: boolean, event?: Event}} [options]
  */
 export function press(key, { shift = false, event = undefined } = {}) {
-  const name = shift && key.length > 1 ? `Shift+${key}` : key;
+  const said = key === " " ? "Space" : key;
+  const name = shift && said.length > 1 ? `Shift+${said}` : said;
   const sequence = prefix ? `${prefix} ${name}` : "";
   clearPrefix();
   const command = commands.get(sequence) ?? commands.get(name);
@@ -97,7 +98,7 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") /** @type {HTMLElement} */ (event.target).blur();
     return;
   }
-  if (event.key === "Enter" && around(event, "a[href], button, summary")) return; // it is what Enter presses
+  if (["Enter", " "].includes(event.key) && around(event, "a[href], button, summary")) return; // they press it
   if (document.querySelector("dialog[open]")) return; // the dialog has the keyboard; Escape closes it
   press(event.key, { shift: event.shiftKey, event });
 });

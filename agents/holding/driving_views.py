@@ -1,0 +1,97 @@
+"""Stopping the agent of a live episode, acting in its place, and handing back: by whoever may review."""
+
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_GET, require_POST
+
+from agents.models import AskedAction, CannotDrive, Drive, Trajectory
+from agents.runs import events
+from annotations.access import rules
+from annotations.access.json_input import BadJson, parse_json
+from annotations.access.people import signed_in
+
+TOLD = frozenset({"do", "token", "seen", "action"})
+ASKED = frozenset({"operation", "node_id", "value", "point"})
+TAKING = {"pause": Drive.State.PAUSED.value, "take": Drive.State.DRIVEN.value}
+DOINGS = (*TAKING, "beat", "act", "back")
+
+
+@require_POST
+def drive(request: HttpRequest, pk: int) -> JsonResponse:
+    """A reviewer stops the agent or goes on: {do: pause, take, beat, act or back; token: of the lease; seen: the number
+    of the window, and action: {operation, node_id, value, point}, to act}. The answer is {drive, token}; errors as
+    {error}, 409 where somebody else is at it or the episode is over."""
+    found = _visible(request, pk)
+    rules.require(request.user, "review", found.run.dataset.project)
+    try:
+        said = _told(parse_json(request.body))
+    except (BadJson, CannotDrive) as error:
+        return JsonResponse({"error": str(error)}, status=400)
+    try:
+        row = _done(said, found, signed_in(request))
+    except CannotDrive as error:
+        return JsonResponse({"error": str(error)}, status=409)
+    if said["do"] != "beat":
+        events.publish(events.trajectory_group(found.pk), found.step_count, found.state)
+    is_open = row.state in Drive.OPEN
+    return JsonResponse({"drive": row.shown if is_open else None, "token": str(row.lease_token) if is_open else None})
+
+
+def _done(said: dict[str, Any], found: Trajectory, user: Any) -> Drive:
+    if (state := TAKING.get(said["do"])) is not None:
+        return Drive.objects.take(found, user, state)
+    row = found.drives.open().select_related("person").defer("picture").first()
+    if row is None or found.run.is_over:
+        raise CannotDrive("The agent drives: nobody has stopped it.")
+    if said["do"] == "beat":
+        row.beat(said["token"])
+    elif said["do"] == "back":
+        row.hand_back(said["token"])
+    else:
+        row.ask(said["token"], said["seen"], said["action"])
+    return row
+
+
+@require_GET
+def drive_window(request: HttpRequest, pk: int) -> HttpResponse:
+    """The window that a person drives in, as it looks now."""
+    found = _visible(request, pk)
+    row = found.drives.open().exclude(picture=None).first()
+    if row is None or row.picture is None:
+        raise Http404
+    answer = HttpResponse(bytes(row.picture), content_type="image/jpeg")
+    answer["Cache-Control"] = "private, no-store"
+    answer["Content-Disposition"] = "attachment; filename=window.jpg"
+    return answer
+
+
+def _visible(request: HttpRequest, pk: int) -> Trajectory:
+    """An episode whose pages this user may see."""
+    rows = Trajectory.objects.select_related("run__dataset__project", "conversation")
+    found = get_object_or_404(rules.visible(request.user, rows), pk=pk)
+    rules.require_gold(request.user, found.run.dataset.project, found.conversation.split)
+    return found
+
+
+def _told(said: Any) -> dict[str, Any]:
+    if not isinstance(said, dict) or said.keys() - TOLD or said.get("do") not in DOINGS:
+        raise CannotDrive(f"Say what to do: an object with do, one of {', '.join(DOINGS)}.")
+    token, seen = said.get("token", ""), said.get("seen", 0)
+    if not isinstance(token, str) or not isinstance(seen, int) or not 0 <= seen < 2**31:
+        raise CannotDrive("The token is a text, and seen the number of a window.")
+    told = {"do": said["do"], "token": token, "seen": seen}
+    return told | ({"action": _action(said.get("action"))} if said["do"] == "act" else {})
+
+
+def _action(said: Any) -> AskedAction:
+    if not isinstance(said, dict) or said.keys() - ASKED or not isinstance(said.get("operation"), str):
+        raise CannotDrive(f"An action is an object of {', '.join(sorted(ASKED))}.")
+    node, value, point = said.get("node_id") or None, said.get("value") or "", said.get("point")
+    if not isinstance(node, str | None) or not isinstance(value, str):
+        raise CannotDrive("Element and value of an action are texts.")
+    is_point = isinstance(point, list) and all(isinstance(one, int | float) for one in point)
+    if point is not None and not is_point:
+        raise CannotDrive("A point of the window is two numbers, right and down.")
+    return {"operation": said["operation"], "node_id": node, "value": value, "point": point}

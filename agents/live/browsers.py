@@ -1,0 +1,123 @@
+"""Which episode is in which browser: begun, held, lost, given up. One whose browser is lost begins anew elsewhere,
+unless people did something in it."""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any
+
+from django.utils import timezone
+
+from agents.environments.process import EnvironmentProcess
+from agents.environments.protocol import EnvironmentLost
+from agents.live.under_way import HeldEpisode, LiveEpisode
+from agents.models import Drive, HeldStep, Run
+from agents.runs import events
+from agents.runs.episodes import Episode, Outcome, Seen
+from agents.types import Decision
+
+logger = logging.getLogger(__name__)
+
+ATTEMPTS = 3  # of an episode whose browser is lost
+LOST = "the browser was lost in each of {} attempts"
+LOST_WITH_PEOPLE = "ended: the browser was lost while {}; what was done before is kept"
+
+
+class EpisodeBrowsers:
+    """The browsers of a worker and the episodes that are in them. `open_one` opens another."""
+
+    def __init__(
+        self, run: Run, fenced: Callable[[], AbstractContextManager[None]], open_one: Callable[[], EnvironmentProcess]
+    ) -> None:
+        self.run, self.fenced, self.open_one = run, fenced, open_one
+        self.waiting: deque[LiveEpisode] = deque()
+        self.free: list[EnvironmentProcess] = []
+        self.active: dict[EnvironmentProcess, LiveEpisode] = {}
+        self.held: dict[EnvironmentProcess, HeldEpisode] = {}
+        self.stored = 0
+
+    def close(self) -> None:
+        for environment in (*self.free, *self.active):
+            environment.close()
+
+    def begin(self) -> None:
+        """Let every browser that is free begin the next episode."""
+        told: list[tuple[EnvironmentProcess, LiveEpisode]] = []
+        while self.free and self.waiting:
+            environment, episode = self.free.pop(), self.waiting.popleft()
+            with self.fenced():
+                episode.trajectory.begin_episode()
+                HeldStep.objects.withdraw(episode.trajectory)
+            self.active[environment] = episode
+            episode.attempts += 1
+            if self.ask(environment, partial(environment.tell_reset, *episode.goal)) is not None:
+                told.append((environment, episode))
+        for environment, episode in told:
+            start = self.ask(environment, environment.hear_reset)
+            if start is not None:
+                episode.begin(start)
+
+    def ask(self, environment: EnvironmentProcess, ask: Callable[[], Any]) -> Any:
+        """What the environment says, True where it says nothing; None where it is lost, and another takes its place."""
+        try:
+            answer = ask()
+        except EnvironmentLost as error:
+            episode = self.active.pop(environment)
+            self.held.pop(environment, None)
+            logger.warning("%s of run %d is lost: %s", episode.trajectory, self.run.pk, error)
+            self.free.append(self.open_one())
+            if episode.is_peoples:
+                self._lose(episode)
+            elif episode.attempts >= ATTEMPTS:
+                self._give_up(episode)
+            else:
+                self.waiting.appendleft(episode)
+            return None
+        return True if answer is None else answer
+
+    def keep_what_people_did(self) -> None:
+        """Episodes that wait because their browser was lost with a worker while a person was at them, or after: they
+        end as they are."""
+        drives = Drive.objects.of(episode.trajectory.pk for episode in self.waiting)
+        for episode in [*self.waiting]:
+            drive = drives.get(episode.trajectory.pk)
+            last = episode.trajectory.steps.filter(done_by__isnull=False).order_by("seq").last()
+            if last is None and (drive is None or drive.stands_at is None):
+                continue
+            self.waiting.remove(episode)
+            if last is not None:
+                episode.at = next((at for at, turn in enumerate(episode.turns) if turn.pk == last.turn_id), 0)
+            episode.drive = drive
+            self._lose(episode)
+
+    def _lose(self, episode: LiveEpisode) -> None:
+        """The browser is gone, and with it a page that a person had brought about: the episode ends, and says so."""
+        drive = episode.drive
+        with self.fenced():
+            HeldStep.objects.withdraw(episode.trajectory)
+            said = drive.doing if drive else "the agent went on after a person"
+            self._end_lost(episode, LOST_WITH_PEOPLE.format(said))
+            if drive is not None:
+                drive.end(Drive.State.LOST)
+        self.tell_of([episode])
+
+    def _give_up(self, episode: LiveEpisode) -> None:
+        with self.fenced():
+            episode.trajectory.begin_episode()
+            self._end_lost(episode, LOST.format(ATTEMPTS))
+        self.tell_of([episode])
+
+    def _end_lost(self, episode: LiveEpisode, said: str) -> None:
+        lost = Decision((), trace={"observe": {"error": said}})
+        seen = Seen("", "", 0, timezone.now())
+        Episode(episode.trajectory, episode.turn).store(seen, lost, [Outcome(0.0, said)])
+        episode.trajectory.end_episode(lost=True)
+
+    def tell_of(self, episodes: Iterable[LiveEpisode] | Sequence[LiveEpisode]) -> None:
+        """Say to viewers that there is something new."""
+        for episode in episodes:
+            row = episode.trajectory
+            events.publish(events.trajectory_group(row.pk), row.step_count, row.state)
+        events.publish(events.run_group(self.run.pk), self.stored, self.run.state)

@@ -1,0 +1,118 @@
+"""A person in the agent's place: their actions are steps of the episode, beside what the agent proposed."""
+
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Any
+
+from agents.environments.process import EnvironmentProcess
+from agents.environments.protocol import WindowView
+from agents.live.browsers import EpisodeBrowsers
+from agents.live.under_way import ActingEpisode, LiveEpisode
+from agents.models import AskedAction, Drive, HeldStep
+from agents.runs.episodes import Outcome
+from agents.types import Action, Decision
+
+MOST_NAMES = 400  # elements that a list offers
+
+
+class Drives:
+    """What people do with the episodes of a worker: looked at once a round."""
+
+    def __init__(self, browsers: EpisodeBrowsers, with_history: bool) -> None:
+        self.browsers, self.with_history = browsers, with_history
+
+    @property
+    def anybody_there(self) -> bool:
+        """Whether somebody who has stopped an episode was heard of a short while ago."""
+        episodes = self.browsers.active.values()
+        return any(episode.drive is not None and episode.drive.is_leased for episode in episodes)
+
+    def look(self) -> None:
+        """Stop where a person wants it, and let the agent go on where one has handed back."""
+        drives = Drive.objects.of(episode.trajectory.pk for episode in self.browsers.active.values())
+        for environment, episode in [*self.browsers.active.items()]:
+            if episode.view is not None and episode.stand(drives.get(episode.trajectory.pk)):
+                self.show(environment, episode)
+
+    def show(self, environment: EnvironmentProcess, episode: LiveEpisode) -> None:
+        """The window as it is now, to whoever has stopped the episode."""
+        window = self.browsers.ask(environment, environment.window)
+        if window is not None and episode.drive is not None:
+            episode.drive.stand(window_of(window, episode), window.picture)
+            self.browsers.tell_of([episode])
+
+    def propose(self, episode: LiveEpisode, decision: Decision) -> bool:
+        """Whether a person drives, so that a decision is only said beside what they do."""
+        if episode.drive is None:
+            return False
+        episode.proposal = decision
+        episode.drive.propose(proposed_words(episode, decision))
+        self.browsers.tell_of([episode])
+        return True
+
+    def asked(self) -> list[ActingEpisode]:
+        """What people ask for, and the ends of episodes that they left alone."""
+        found: list[ActingEpisode] = []
+        for environment, episode in [*self.browsers.active.items()]:
+            drive = episode.drive
+            if drive is not None and drive.asked is not None:
+                ask = partial(asked_by, environment, episode, drive, self.with_history)
+                if (acting := self.browsers.ask(environment, ask)) is not None:
+                    episode.is_shown = True
+                    found.append(acting)
+                    self.browsers.held.pop(environment, None)
+            elif drive is not None and drive.is_late:
+                found.append(ended_by_time(environment, episode, drive))
+                with self.browsers.fenced():
+                    drive.end(Drive.State.EXPIRED)
+                    HeldStep.objects.withdraw(episode.trajectory)
+                self.browsers.held.pop(environment, None)
+        return found
+
+
+def window_of(view: WindowView, episode: LiveEpisode) -> dict[str, Any]:
+    """What a person is shown of the window, as a row keeps it."""
+    assert episode.view is not None
+    names = [[node, name] for node, name in episode.view.names.items() if name.strip()]
+    fields = [asdict(one) for one in view.fields]
+    place = {"url": episode.view.url, "instruction": episode.turn.instruction}
+    return place | {"width": view.width, "height": view.height, "fields": fields, "names": names[:MOST_NAMES]}
+
+
+def proposed_words(episode: LiveEpisode, decision: Decision) -> str:
+    """What the agent would do now, in words."""
+    if not decision.actions:
+        return "no action"
+    return str(decision.trace.get("act", {}).get("representation") or episode.words_of(decision.actions[0]))
+
+
+def asked_by(environment: EnvironmentProcess, episode: LiveEpisode, drive: Drive, with_history: bool) -> ActingEpisode:
+    """The action that whoever drives asks for. A click says where; what is there, the page says. Raises
+    EnvironmentLost."""
+    said: AskedAction | None = drive.asked
+    assert said is not None  # the caller has looked
+    node, place = said["node_id"], said["point"]
+    point = (place[0], place[1]) if place else None
+    if node is None and point is not None:
+        node = environment.at(*point)
+    action = Action(said["operation"], node, said["value"], point)
+    proposal = episode.proposal or Decision(())
+    told = dict(proposal.trace.get("act", {}))
+    proposed = [_told(episode, one) for one in proposal.actions]
+    told |= {"representation": episode.words_of(action), "person": str(drive.person), "proposed": proposed}
+    if point:
+        told["point"] = place
+    decision = replace(proposal, actions=(action,), trace=proposal.trace | {"act": told})
+    return ActingEpisode(environment, episode, episode.observation(with_history), decision, done_by=drive.person_id)
+
+
+def _told(episode: LiveEpisode, action: Action) -> dict[str, Any]:
+    done = {"operation": action.operation, "node_id": action.node_id, "value": action.value}
+    return done | {"representation": episode.words_of(action)}
+
+
+def ended_by_time(environment: EnvironmentProcess, episode: LiveEpisode, drive: Drive) -> ActingEpisode:
+    """Nobody went on in time: the last step of the episode says so."""
+    ended = ActingEpisode(environment, episode, episode.observation(), Decision(()))
+    ended.outcomes, ended.is_done = [Outcome(0.0, drive.left_alone)], True
+    return ended

@@ -1,0 +1,269 @@
+"""Who drives an episode: the agent, unless a person has stopped it, to look or to act in its place."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any, Self, TypedDict
+from uuid import UUID
+
+from django.conf import settings
+from django.db import models, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from agents.models.guarding import CannotDecide, HeldStep
+from agents.models.trajectories import Trajectory
+from annotations.environment import env_number
+from annotations.models import Operation
+from annotations.models.held import Held, HeldQuerySet
+
+HOLD_SECONDS = env_number("LIVE_HOLD_SECONDS", 600, least=10)  # after the last thing that its holder did
+MAX_VALUE = 10_000  # characters that a person types at once
+FARTHEST = 100_000  # pixels of a window
+
+
+class AskedAction(TypedDict):
+    """What a person wants to be done; `point`: of the window, where they clicked."""
+
+    operation: str
+    node_id: str | None
+    value: str
+    point: list[float] | None
+
+
+class CannotDrive(ValueError):
+    """A person cannot do this with the episode; the message says why."""
+
+
+class DriveQuerySet(HeldQuerySet["Drive"]):
+    def open(self) -> Self:
+        """Those in which the agent stands still, or is about to."""
+        return self.filter(state__in=Drive.OPEN)
+
+    def of(self, trajectories: Iterable[int]) -> dict[int, "Drive"]:
+        """The open ones, by trajectory; without the pictures."""
+        rows = self.open().filter(trajectory__in=list(trajectories)).select_related("person").defer("picture")
+        return {row.trajectory_id: row for row in rows}
+
+    @transaction.atomic
+    def take(self, trajectory: Trajectory, user: Any, state: str) -> "Drive":
+        """This person stops the agent ("paused") or acts in its place ("driven") from now on. Of a held action that
+        waits whoever drives has decided. Raises CannotDrive where somebody else is at it, or the episode is over."""
+        if not trajectory.run.dataset.is_live:
+            raise CannotDrive("Its steps were recorded: there is no browser to drive.")
+        trajectory.refresh_from_db(from_queryset=Trajectory.objects.select_for_update(of=("self",)))
+        if trajectory.state not in (Trajectory.State.WAITING, Trajectory.State.RUNNING) or trajectory.run.is_over:
+            raise CannotDrive("The episode is over.")
+        row = self.open().filter(trajectory=trajectory).select_for_update(of=("self",)).first()
+        if row is None:
+            row = self.model(trajectory=trajectory)
+        row.check_free(user)
+        is_own = row.person_id == user.pk and row.is_leased
+        fields = row.longer() if is_own else row.anew()
+        fields |= {"person": user, "until": row.later()}
+        if state == Drive.State.DRIVEN or not row.pk:
+            fields["state"] = state
+        for name, value in fields.items():
+            setattr(row, name, value)
+        row.save()
+        if state == Drive.State.DRIVEN and (held := trajectory.held_steps.waiting().first()) is not None:
+            try:
+                held.decide(user, HeldStep.State.TAKEN)
+            except CannotDecide as error:
+                raise CannotDrive(str(error)) from error
+        return row
+
+
+class Drive(Held):
+    """The time in which a person keeps the agent of an episode from going on. It ends when they hand back, never by
+    time: where nobody goes on, the episode ends. The worker that has the browser shows its window here, and does here
+    what is asked for."""
+
+    class State(models.TextChoices):
+        PAUSED = "paused", "paused"
+        DRIVEN = "driven", "driven by a person"
+        BACK = "back", "handed back"
+        OVER = "over", "the episode has ended"
+        EXPIRED = "expired", "nobody went on in time"
+        LOST = "lost", "the browser was lost"
+
+    LEASE = timedelta(seconds=60)
+    WRITABLE = OPEN = (State.PAUSED, State.DRIVEN)
+
+    trajectory = models.ForeignKey(Trajectory, models.CASCADE, related_name="drives")
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="drives",
+        help_text="Empty: it waits for one.",
+    )
+    state = models.CharField(max_length=8, choices=State.choices, default=State.PAUSED)
+    lease_token = models.UUIDField(null=True, blank=True, editable=False)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    began_at = models.DateTimeField(auto_now_add=True)
+    stands_at = models.DateTimeField(null=True, blank=True, help_text="Since when the agent stands still.")
+    ended_at = models.DateTimeField(null=True, blank=True)
+    until = models.DateTimeField(help_text="When the episode ends unless its holder does something.")
+    number = models.PositiveIntegerField(default=0, help_text="Of the window that is shown, from 1 on.")
+    window = models.JSONField(default=dict, blank=True, help_text="Its size, address, fields and elements.")
+    picture = models.BinaryField(null=True, blank=True, help_text="Of the window, while the agent stands still.")
+    proposed = models.TextField(blank=True, help_text="What the agent would do now, in words.")
+    asked = models.JSONField(null=True, blank=True, help_text="What the person wants to be done next.")
+
+    objects = DriveQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["trajectory"], condition=Q(state__in=["paused", "driven"]), name="one_driver_at_once"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="driven") | Q(person__isnull=False), name="whoever_drives_has_a_name"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.trajectory_id}: {self.words}"
+
+    @classmethod
+    def clock(cls) -> datetime:
+        """This host's time, as of everything that a browser is told to count down."""
+        return timezone.now()
+
+    @classmethod
+    def later(cls) -> datetime:
+        return cls.clock() + timedelta(seconds=HOLD_SECONDS)
+
+    @property
+    def is_leased(self) -> bool:
+        return self.lease_until is not None and self.lease_until > self.clock()
+
+    @property
+    def is_late(self) -> bool:
+        return self.until <= self.clock()
+
+    @property
+    def words(self) -> str:
+        """Who drives, in words."""
+        if self.state == self.State.DRIVEN:
+            return f"{self.person} drives"
+        if self.state != self.State.PAUSED:
+            return self.get_state_display()
+        return f"paused by {self.person}" if self.person else "kept for a person to show it"
+
+    @property
+    def doing(self) -> str:
+        """The same after "while"."""
+        return self.words if self.state == self.State.DRIVEN else f"it was {self.words}"
+
+    @property
+    def left_alone(self) -> str:
+        """Why the episode ends where its time is over."""
+        if self.person is None:
+            return "ended: nobody came to show it"
+        done = "drove" if self.state == self.State.DRIVEN else "had paused it"
+        return f"ended: {self.person} {done}, and did nothing for {HOLD_SECONDS:g} seconds"
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What the replay says of it."""
+        return {
+            "id": self.pk,
+            "state": self.state,
+            "words": self.words,
+            "person": self.person.get_username() if self.person else "",
+            "is_leased": self.is_leased,
+            "stands": self.stands_at is not None,
+            "until": self.until.isoformat(),
+            "number": self.number,
+            "window": self.window,
+            "proposed": self.proposed,
+            "is_acting": self.asked is not None,
+        }
+
+    def check_free(self, user: Any) -> None:
+        """Raise CannotDrive unless this person may take it: nobody else has it, or was not heard of for a while."""
+        if self.pk and self.is_late:
+            raise CannotDrive("Nobody went on in time: the episode ends.")
+        if self.is_leased and self.person_id != user.pk:
+            raise CannotDrive(f"{self.words[0].upper()}{self.words[1:]}.")
+
+    def beat(self, token: str) -> None:
+        """Its holder is still there. Raises CannotDrive."""
+        self._write(token, Q(), self.longer())
+
+    def ask(self, token: str, seen: int, action: AskedAction) -> None:
+        """Whoever drives wants this to be done on the window that they have seen. Raises CannotDrive."""
+        check_asked(action)
+        here = Q(state=self.State.DRIVEN, asked__isnull=True, number=seen, stands_at__isnull=False)
+        self._write(token, here, self.longer() | {"asked": action, "until": self.later()})
+
+    def hand_back(self, token: str) -> None:
+        """The agent goes on. Raises CannotDrive."""
+        self._write(token, Q(asked__isnull=True), self._ended(self.State.BACK))
+
+    def _write(self, token: str, when: Q, fields: dict[str, Any]) -> None:
+        rows = type(self).objects.under(_as_token(token)).filter(when, pk=self.pk, until__gt=self.clock())
+        written = rows.update(**fields)
+        self.refresh_from_db()
+        if not written:
+            raise CannotDrive(self._why_not(token))
+
+    def _why_not(self, token: str) -> str:
+        if self.state not in self.OPEN:
+            return f"It is over: {self.get_state_display()}."
+        if self.is_late:
+            return "Nobody went on in time: the episode ends."
+        if self.lease_token is None or str(self.lease_token) != str(token):
+            return f"{self.words[0].upper()}{self.words[1:]}, in another window or by somebody else."
+        if self.state == self.State.PAUSED:
+            return "Take over first: the agent is only paused."
+        if self.stands_at is None:
+            return "Wait until the agent stands still."
+        return "Wait until what you did last is done, and look at the page that comes of it."
+
+    def stand(self, window: dict[str, Any], picture: bytes) -> None:
+        """The agent stands still before this window; what was asked for is done."""
+        now = self.clock()
+        fields: dict[str, Any] = {"window": window, "picture": picture, "proposed": "", "asked": None}
+        fields |= {"number": self.number + 1, "stands_at": self.stands_at or now}
+        self._set(fields)
+
+    def propose(self, words: str) -> None:
+        """What the agent would do before this window."""
+        self._set({"proposed": words})
+
+    def end(self, state: str) -> None:
+        self._set(self._ended(state))
+
+    def _set(self, fields: dict[str, Any]) -> None:
+        type(self).objects.open().filter(pk=self.pk).update(**fields)
+        for name, value in fields.items():
+            setattr(self, name, value)
+
+    def _ended(self, state: str) -> dict[str, Any]:
+        """What ending writes: the window is gone, and so is its picture."""
+        return {"state": state, "ended_at": self.clock(), "picture": None, "window": {}, "asked": None} | self.FREE
+
+
+def _as_token(said: str) -> UUID | None:
+    try:
+        return UUID(said)
+    except ValueError:
+        return None
+
+
+def check_asked(action: AskedAction) -> None:
+    """Raise CannotDrive for what is no action."""
+    if action["operation"] not in Operation.values:
+        raise CannotDrive(f"There is no operation {action['operation']!r}.")
+    if len(action["value"]) > MAX_VALUE or "\0" in f"{action['value']}{action['node_id']}":
+        raise CannotDrive(f"A text has at most {MAX_VALUE:,} characters, none of them NUL.")
+    if len(action["node_id"] or "") > 64:
+        raise CannotDrive("An element's number has at most 64 characters.")
+    point = action["point"]
+    if point is not None and not (len(point) == 2 and all(0 <= one < FARTHEST for one in point)):
+        raise CannotDrive("A point of the window is two numbers, right and down.")
