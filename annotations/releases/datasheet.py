@@ -1,13 +1,27 @@
 """The datasheet of a release in Markdown, after "Datasheets for Datasets" (Gebru et al., 2021), of known facts."""
 
-from typing import Any
+from collections import Counter
+from typing import Any, NamedTuple
 
-from django.db.models import Count, Max
+from django.db.models import Count, Max, QuerySet, Sum
 
-from annotations.models import Assignment, Campaign, Dataset, Redaction, Release, Verdict
+from annotations.models import (
+    Assignment,
+    BulkAccept,
+    Campaign,
+    Dataset,
+    Defect,
+    Redaction,
+    Release,
+    Stage,
+    Turn,
+    Verdict,
+)
 from annotations.releases.privacy import KINDS
+from annotations.shown_progress import span_text
 from annotations.text.amounts import amount
 from annotations.work.verify.agreement_tables import report
+from annotations.work.verify.bulk import tally
 
 PLACES = {  # in the order in which they are told
     "instruction": "instruction",
@@ -135,10 +149,52 @@ def _campaign(campaign: Campaign) -> list[str]:
         lines.append(f"Guidelines in use: version {', '.join(map(str, versions))}.")
     if agreed := _agreement(campaign):
         lines.append(f"Agreement of people who did the same independently: {agreed}.")
+    lines += WorkFigures(work, verdicts, Turn.objects.filter(conversation__in=sessions.values("released"))).lines()
     if campaign.proposer:
         named = f" (connection {campaign.connection})" if campaign.connection else ""
         lines.append(f"Proposals came from {campaign.get_proposer_display()}{named}; people decided about each.")
     return lines
+
+
+class WorkFigures(NamedTuple):
+    """What work a campaign was, what was found wrong in it, and what its conversations hold."""
+
+    work: QuerySet[Assignment]
+    verdicts: QuerySet[Verdict]
+    turns: QuerySet[Turn]
+
+    def lines(self) -> list[str]:
+        told = (
+            ("Time at work, as heartbeats of the workbench tell: {}.", self.effort()),
+            ("Defects that verifiers named: {}.", self.defects()),
+            ("Phenomena that annotators marked: {}.", self.phenomena()),
+            ("{}", self.unseen()),
+        )
+        return [sentence.format(facts) for sentence, facts in told if facts]
+
+    def effort(self) -> str:
+        """Per stage; nothing of work that programs did, which has no time."""
+        rows = self.work.order_by().values("item__stage").annotate(seconds=Sum("active_seconds"))
+        spent = {row["item__stage"]: row["seconds"] for row in rows}
+        return ", ".join(f"{stage} {span_text(spent[stage])}" for stage in Stage.values if spent.get(stage))
+
+    def defects(self) -> str:
+        rows = Defect.objects.filter(verdict__in=self.verdicts).order_by().values("code").annotate(n=Count("pk"))
+        return ", ".join(f"{row['code']} {row['n']:,}" for row in rows.order_by("-n", "code"))
+
+    def phenomena(self) -> str:
+        marked = (extra.get("mentions") for extra in self.turns.values_list("extra", flat=True))
+        counts = Counter(one["phenomenon"] for mentions in marked if isinstance(mentions, list) for one in mentions)
+        return ", ".join(f"{name} {n:,}" for name, n in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+    def unseen(self) -> str:
+        """What was accepted by its checks alone, and what people found in the part that was held back."""
+        found = tally(BulkAccept.objects.filter(accepted__in=self.verdicts).distinct())
+        if not found.accepted:
+            return ""
+        said = f"{amount(found.accepted, 'verdict')} accepted at once what all checks found in order"
+        looked = f"people looked at {found.looked_at:,} that were held back and returned {found.returned:,}"
+        return f"{said}; {looked}: {found.through.low:,} to {found.through.high:,} of the others are faulty (95 %)."
 
 
 def _agreement(campaign: Campaign) -> str:

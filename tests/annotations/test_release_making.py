@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotations.corpus.exporting import export_dataset, export_release
 from annotations.corpus.importing import import_files
 from annotations.datasets import WRITERS
-from annotations.models import Conversation, Dataset, Delivery, Release, Snapshot, Step, Turn
+from annotations.models import BulkAccept, Conversation, Dataset, Delivery, Release, Snapshot, Step, Turn
 from annotations.models.frozen import DamagedRelease
 from annotations.pages.store import forget_unused_pages
 from annotations.releases.checking import check_dataset
@@ -257,6 +257,37 @@ def test_the_datasheet_of_a_campaign_names_people_rounds_guidelines_and_agreemen
         "boundary similarity of cuts 1.00 (1 comparison).",
     ):
         assert said in sheet
+
+
+def test_the_datasheet_of_a_campaign_tells_effort_defects_phenomena_and_what_nobody_looked_at() -> None:
+    dataset = small_dataset()
+    campaign = factories.make_campaign(dataset.project, target=dataset)
+    conversation = dataset.conversations.get(source_id="first")
+    kinds = enumerate(("pronoun", "ellipsis"))
+    marked = [{"id": str(n), "phenomenon": name, "start": 0, "end": 1} for n, name in kinds]
+    first, *_ = conversation.turns.all()
+    first.extra = {"mentions": [*marked, marked[0]]}
+    first.save()
+    before = released(dataset).datasheet
+    session = factories.make_session(campaign, name="first", released=conversation)
+    done = {"state": "submitted", "submitted_at": timezone.now()}
+    rewrite = factories.make_assignment(factories.make_item(session, stage="rewrite"), active_seconds=7200, **done)
+    item = factories.make_item(session, stage="verify", subject=rewrite, state="done")
+    places = [factories.make_assignment(item, slot=slot, active_seconds=90, **done) for slot in range(2)]
+    returned = rewrite.verdicts.create(verification=places[0], round=1, version=0, outcome="return", reason="No.")
+    returned.defects.create(code="unnatural")
+    bulk = BulkAccept.objects.create(campaign=campaign, user=places[1].user, size=3, share=10)
+    rewrite.verdicts.create(verification=places[1], round=1, version=0, outcome="accept", bulk=bulk)
+    told = (
+        "Time at work, as heartbeats of the workbench tell: rewrite 2 h, verify 3 min.",
+        "Defects that verifiers named: unnatural 1.",
+        "Phenomena that annotators marked: pronoun 2, ellipsis 1.",
+        "3 verdicts accepted at once what all checks found in order; people looked at 0 that were held back and "
+        "returned 0: 0 to 3 of the others are faulty (95 %).",
+    )
+    sheet = released(dataset, "1.1").datasheet
+    assert [said for said in told if said not in sheet] == []
+    assert [said for said in told if said in before] == []
 
 
 def test_a_dataset_that_changes_meanwhile_is_not_released(monkeypatch: pytest.MonkeyPatch) -> None:
