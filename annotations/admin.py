@@ -20,6 +20,7 @@ from annotations.models import (
     Step,
     Target,
     Turn,
+    TurnCorrection,
     Website,
     Worker,
 )
@@ -182,6 +183,14 @@ class CorrectionAdmin(MadeElsewhere, ShowsGold):
     list_select_related = ["asked_by", "corrected_by", "decided_by"]
     list_filter = ["state"]
     search_fields = ["reason", "step__turn__conversation__source_id"]
+
+
+@admin.register(TurnCorrection)
+class TurnCorrectionAdmin(MadeElsewhere, ShowsGold):
+    list_display = ["turn_id", "state", "reason", "asked_by", "corrected_by", "decided_by", "decided_at"]
+    list_select_related = ["asked_by", "corrected_by", "decided_by"]
+    list_filter = ["state"]
+    search_fields = ["reason", "turn__conversation__source_id"]
 
 
 @admin.register(Rationale)

@@ -71,6 +71,7 @@ PROJECT_PATHS = {
     "Edit": "assignment__item__session__campaign__project",
     "Verdict": "assignment__item__session__campaign__project",
     "Correction": "step__turn__conversation__dataset__project",
+    "TurnCorrection": "turn__conversation__dataset__project",
     "SentBack": "rewrite__item__session__campaign__project",
     "BulkAccept": "campaign__project",
     "HeldBack": "bulk__campaign__project",

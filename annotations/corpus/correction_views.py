@@ -12,10 +12,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.corpus import correcting
+from annotations.corpus.turn_correction_views import turn_corrections
 from annotations.models import Correction, CorrectionRefused, Operation, Step
 from annotations.paging import page_of
 
 PLACE = "step__turn__conversation"
+TURNS_SHOWN = 100
 
 
 def _visible(request: HttpRequest) -> QuerySet[Correction]:
@@ -30,7 +32,9 @@ def corrections(request: HttpRequest) -> HttpResponse:
     rows, state = _visible(request), request.GET.get("state", "")
     shown = rows.filter(state=state) if state in Correction.State.values else rows
     counts = [(value, label, rows.filter(state=value).count()) for value, label in Correction.State.choices]
+    turns = turn_corrections(request).filter(**({"state": state} if state in Correction.State.values else {}))
     context = {"page": page_of(request, shown), "counts": counts, "state": state, "total": rows.count()}
+    context |= {"turns": turns[:TURNS_SHOWN]}
     return render(request, "annotations/corrections.html", context)
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotations.corpus import correction_views, rationale_views, views
+from annotations.corpus import correction_views, rationale_views, turn_correction_views, views
 
 urlpatterns = [
     path("datasets/", views.datasets, name="datasets"),
@@ -12,6 +12,8 @@ urlpatterns = [
     path("steps/<int:pk>/tree/", views.step_tree, name="step-tree"),
     path("steps/<int:pk>/changes/", views.step_changes_part, name="step-changes"),
     path("steps/<int:pk>/correction/", correction_views.ask_correction, name="correction-ask"),
+    path("steps/<int:pk>/turn-correction/", turn_correction_views.ask_turn_correction, name="turn-correction-ask"),
+    path("turn-corrections/<int:pk>/", turn_correction_views.turn_correction, name="turn-correction"),
     path("corrections/", correction_views.corrections, name="corrections"),
     path("corrections/<int:pk>/", correction_views.correction, name="correction"),
     path("steps/<int:pk>/rationale/", rationale_views.explain_step, name="step-rationale"),

@@ -8,7 +8,7 @@ from annotations.models.assignments import Assignment
 from annotations.models.bulk_accepts import BulkAccept, HeldBack
 from annotations.models.campaigns import DEFAULT_RUBRIC, Campaign, Guideline, Stage
 from annotations.models.conversations import Conversation, Operation, Rationale, SourceTask, Split, Step, Target, Turn
-from annotations.models.corrections import Correction, CorrectionRefused
+from annotations.models.corrections import Correction, CorrectionRefused, TurnCorrection
 from annotations.models.datasets import Dataset, Website
 from annotations.models.disputes import Dispute
 from annotations.models.edits import Edit, Proposal
@@ -90,6 +90,7 @@ __all__ = [
     "TokenGrant",
     "TryCount",
     "Turn",
+    "TurnCorrection",
     "Verdict",
     "VerdictRefused",
     "Webhook",

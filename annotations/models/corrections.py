@@ -1,6 +1,6 @@
 """Gold of recorded steps that somebody found wrong: who said so, what is right instead, and who verified that."""
 
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from django.conf import settings
 from django.db import models, transaction
@@ -8,76 +8,159 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotations.models.campaigns import tracked
-from annotations.models.conversations import Operation, Step
+from annotations.models.conversations import Conversation, Operation, Step, Turn
 from annotations.models.projects import Account
 
 USER = settings.AUTH_USER_MODEL
 MAX_REASON = 5_000
 
 
+C = TypeVar("C", bound="Corrected")
+
+
 class CorrectionRefused(ValueError):
     """A correction cannot go on like that; the message says why."""
 
 
-class CorrectionQuerySet(models.QuerySet["Correction"]):
+class CorrectedQuerySet(models.QuerySet[C]):
     def with_people(self) -> Self:
         return self.select_related("asked_by", "corrected_by", "decided_by")
 
     def unfinished(self) -> Self:
-        return self.filter(state__in=Correction.UNFINISHED)
+        return self.filter(state__in=Corrected.UNFINISHED)
 
     def done(self) -> Self:
-        return self.filter(state=Correction.State.DONE)
+        return self.filter(state=Corrected.State.DONE)
 
-    def uncounted(self) -> Self:
-        """Those that scores do not follow yet."""
-        return self.done().filter(is_counted=False)
-
-    def ask(self, step: Step, user: Account, reason: str, suggested: dict[str, Any] | None = None) -> "Correction":
-        """Say that the gold of a step is wrong. What is under way already stays, with the reason added to it.
-        `suggested`: {"operation", "value", "node_id"} of an action that was done instead."""
+    def asked_of(self, user: Account, reason: str, place: models.Model, **told: Any) -> C:
+        """One that says of a row, locked, that it is wrong. What is under way already stays, with the reason added."""
+        field = type(place).__name__.lower()
         with transaction.atomic():
-            Step.objects.select_for_update(of=("self",)).get(pk=step.pk)
-            found = self.unfinished().filter(step=step).first()
+            type(place)._base_manager.select_for_update(of=("self",)).get(pk=place.pk)
+            found = self.unfinished().filter(**{field: place}).first()
             if found is None:
-                told = {"reason": reason[:MAX_REASON], "suggested": suggested or {}}
-                return self.create(step=step, asked_by=user, **told)
+                return self.create(asked_by=user, reason=reason[:MAX_REASON], **{field: place}, **told)
             if reason and reason not in found.reason:
                 found.reason = f"{found.reason}\n{reason}".strip()[:MAX_REASON]
                 found.save(update_fields=["reason"])
             return found
 
 
-@tracked
-class Correction(models.Model):
-    """A step whose gold is said to be wrong, on its way to right gold: asked for, proposed, verified by another person.
-
-    At most one of a step is under way. The step changes when it is verified, and the next release has it.
-    """
+class Corrected(models.Model):
+    """What is said to be wrong in recorded data, on its way to being right: asked for, proposed, verified by another
+    person. The data change when it is verified, and the next release has it."""
 
     class State(models.TextChoices):
         OPEN = "open", "to correct"
         PROPOSED = "proposed", "to verify"
         DONE = "done", "corrected"
-        DISMISSED = "dismissed", "gold stands"
+        DISMISSED = "dismissed", "stands as recorded"
 
     UNFINISHED = (State.OPEN, State.PROPOSED)
 
-    step = models.ForeignKey(Step, models.CASCADE, related_name="corrections")
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN, db_index=True)
-    reason = models.TextField(blank=True, max_length=MAX_REASON, help_text="Why the gold is wrong.")
-    suggested = models.JSONField(default=dict, blank=True, help_text="An action that was done instead of it.")
+    reason = models.TextField(blank=True, max_length=MAX_REASON, help_text="Why it is wrong.")
     asked_by = models.ForeignKey(USER, models.PROTECT, related_name="+")
     asked_at = models.DateTimeField(auto_now_add=True)
-    operation = models.CharField(max_length=12, choices=Operation.choices, blank=True)
-    value = models.TextField(blank=True)
-    node_id = models.CharField(max_length=64, blank=True)
     corrected_by = models.ForeignKey(USER, models.PROTECT, null=True, blank=True, related_name="+")
     corrected_at = models.DateTimeField(null=True, blank=True)
-    before = models.JSONField(default=dict, blank=True, help_text="The gold that it replaced.")
+    before = models.JSONField(default=dict, blank=True, help_text="What it replaced.")
     decided_by = models.ForeignKey(USER, models.PROTECT, null=True, blank=True, related_name="+")
     decided_at = models.DateTimeField(null=True, blank=True)
     note = models.TextField(blank=True, max_length=MAX_REASON, help_text="What its verifier said.")
+
+    class Meta:
+        abstract = True
+
+    @property
+    def conversation(self) -> Conversation:
+        """In which it is."""
+        raise NotImplementedError
+
+    @property
+    def proposed(self) -> str:
+        """What is proposed, in words."""
+        raise NotImplementedError
+
+    @property
+    def account(self) -> str:
+        """Who did what with it and why, as a sentence."""
+        said = f"{self.get_state_display().capitalize()}: {self.asked_by} asked: {self.reason or 'no reason given'}"
+        did = [f"{self.corrected_by} proposed {self.proposed}".strip()] if self.corrected_by else []
+        did += [f"{self.decided_by} decided{f': {self.note}' if self.note else ''}"] if self.decided_by else []
+        return "; ".join([said, *did])
+
+    def released_in(self) -> Any:
+        """The first release that has it; None before there is one."""
+        if self.state != self.State.DONE:
+            return None
+        releases = self.conversation.dataset.releases
+        return releases.filter(created_at__gt=self.decided_at).order_by("pk").first()
+
+    @transaction.atomic
+    def refuse(self, user: Account, note: str) -> None:
+        """Its verifier finds it wrong: somebody proposes another."""
+        self._lock(self.State.PROPOSED)
+        self._check_other(user)
+        if not note.strip():
+            raise CorrectionRefused("Say what is wrong with it.")
+        self.note, self.state = note.strip()[:MAX_REASON], self.State.OPEN
+        self.save()
+
+    @transaction.atomic
+    def dismiss(self, user: Account, note: str) -> None:
+        """It is right after all."""
+        self._lock(*self.UNFINISHED)
+        if not note.strip():
+            raise CorrectionRefused("Say why it is right as recorded.")
+        self._decide(user, self.State.DISMISSED, note)
+
+    @transaction.atomic
+    def accept(self, user: Account, before: dict[str, Any], note: str = "") -> None:
+        """Its verifier finds it right; `before`: what it replaces, which whoever calls this changes."""
+        self._lock(self.State.PROPOSED)
+        self._check_other(user)
+        self.before = before
+        self._decide(user, self.State.DONE, note)
+
+    def _decide(self, user: Account, state: str, note: str) -> None:
+        self.decided_by, self.decided_at = user, timezone.now()
+        self.state, self.note = state, note.strip()[:MAX_REASON]
+        self.save()
+
+    def _check_other(self, user: Account) -> None:
+        if self.corrected_by_id == user.pk:
+            raise CorrectionRefused("Nobody verifies their own correction.")
+
+    def _lock(self, *states: str) -> None:
+        """Read it again, locked until the transaction ends."""
+        self.refresh_from_db(from_queryset=type(self)._base_manager.select_for_update(of=("self",)))
+        if self.state not in states:
+            raise CorrectionRefused(
+                f"It is decided already: {self.get_state_display()}." if self.decided_at else "Nothing is proposed yet."
+            )
+
+
+class CorrectionQuerySet(CorrectedQuerySet["Correction"]):
+    def uncounted(self) -> Self:
+        """Those that scores do not follow yet."""
+        return self.done().filter(is_counted=False)
+
+    def ask(self, step: Step, user: Account, reason: str, suggested: dict[str, Any] | None = None) -> "Correction":
+        """Say that the gold of a step is wrong. `suggested`: {"operation", "value", "node_id"} of an action that was
+        done instead."""
+        return self.asked_of(user, reason, step, suggested=suggested or {})
+
+
+@tracked
+class Correction(Corrected):
+    """A step whose gold is said to be wrong. At most one of a step is under way."""
+
+    step = models.ForeignKey(Step, models.CASCADE, related_name="corrections")
+    suggested = models.JSONField(default=dict, blank=True, help_text="An action that was done instead of it.")
+    operation = models.CharField(max_length=12, choices=Operation.choices, blank=True)
+    value = models.TextField(blank=True)
+    node_id = models.CharField(max_length=64, blank=True)
     is_counted = models.BooleanField(default=False, help_text="Whether scores follow it.")
 
     objects = CorrectionQuerySet.as_manager()
@@ -101,19 +184,12 @@ class Correction(models.Model):
         return f"step {self.step_id}: {self.get_state_display()}"
 
     @property
-    def account(self) -> str:
-        """Who did what with it and why, as a sentence."""
-        said = f"{self.get_state_display().capitalize()}: {self.asked_by} asked: {self.reason or 'no reason given'}"
-        did = [f"{self.corrected_by} proposed {self.operation} {self.value}".strip()] if self.corrected_by else []
-        did += [f"{self.decided_by} decided{f': {self.note}' if self.note else ''}"] if self.decided_by else []
-        return "; ".join([said, *did])
+    def conversation(self) -> Conversation:
+        return self.step.turn.conversation
 
-    def released_in(self) -> Any:
-        """The first release that has it; None before there is one."""
-        if self.state != self.State.DONE:
-            return None
-        releases = self.step.turn.conversation.dataset.releases
-        return releases.filter(created_at__gt=self.decided_at).order_by("pk").first()
+    @property
+    def proposed(self) -> str:
+        return f"{self.operation} {self.value}".strip()
 
     @transaction.atomic
     def propose(self, user: Account, operation: str, value: str, node_id: str) -> None:
@@ -123,45 +199,54 @@ class Correction(models.Model):
         self.corrected_by, self.corrected_at, self.state = user, timezone.now(), self.State.PROPOSED
         self.save()
 
-    @transaction.atomic
-    def refuse(self, user: Account, note: str) -> None:
-        """Its verifier finds it wrong: somebody proposes another."""
-        self._lock(self.State.PROPOSED)
-        self._check_other(user)
-        if not note.strip():
-            raise CorrectionRefused("Say what is wrong with it.")
-        self.note, self.state = note.strip()[:MAX_REASON], self.State.OPEN
-        self.save()
+
+class TurnCorrectionQuerySet(CorrectedQuerySet["TurnCorrection"]):
+    def ask(self, turn: Turn, user: Account, reason: str) -> "TurnCorrection":
+        """Say that a turn is worded wrongly or begins at a wrong step."""
+        return self.asked_of(user, reason, turn)
+
+
+@tracked
+class TurnCorrection(Corrected):
+    """A turn whose wording or cut is said to be wrong. At most one of a turn is under way."""
+
+    turn = models.ForeignKey(Turn, models.CASCADE, related_name="corrections")
+    instruction = models.TextField(blank=True)
+    first_step = models.ForeignKey(Step, models.SET_NULL, null=True, blank=True, related_name="+")
+
+    objects = TurnCorrectionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["turn"], condition=Q(state__in=["open", "proposed"]), name="one_correction_of_a_turn_under_way"
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["open", "dismissed"]) | (Q(corrected_by__isnull=False) & ~Q(instruction="")),
+                name="a_proposed_wording_is_one",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="done") | Q(decided_by__isnull=False), name="a_done_wording_was_verified"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"turn {self.turn_id}: {self.get_state_display()}"
+
+    @property
+    def conversation(self) -> Conversation:
+        return self.turn.conversation
+
+    @property
+    def proposed(self) -> str:
+        moved = f", from step {self.first_step.source_id}" if self.first_step else ""
+        return f"“{self.instruction}”{moved}"
 
     @transaction.atomic
-    def dismiss(self, user: Account, note: str) -> None:
-        """The gold is right after all."""
+    def propose(self, user: Account, instruction: str, first_step: Step | None) -> None:
+        """Say what is right; somebody else verifies it. CorrectionRefused once it is decided."""
         self._lock(*self.UNFINISHED)
-        if not note.strip():
-            raise CorrectionRefused("Say why the gold is right.")
-        self._decide(user, self.State.DISMISSED, note)
-
-    @transaction.atomic
-    def accept(self, user: Account, before: dict[str, Any], note: str = "") -> None:
-        """Its verifier finds it right; `before`: the gold that it replaces, which whoever calls this changes."""
-        self._lock(self.State.PROPOSED)
-        self._check_other(user)
-        self.before = before
-        self._decide(user, self.State.DONE, note)
-
-    def _decide(self, user: Account, state: str, note: str) -> None:
-        self.decided_by, self.decided_at = user, timezone.now()
-        self.state, self.note = state, note.strip()[:MAX_REASON]
+        self.instruction, self.first_step = instruction, first_step
+        self.corrected_by, self.corrected_at, self.state = user, timezone.now(), self.State.PROPOSED
         self.save()
-
-    def _check_other(self, user: Account) -> None:
-        if self.corrected_by_id == user.pk:
-            raise CorrectionRefused("Nobody verifies their own correction.")
-
-    def _lock(self, *states: str) -> None:
-        """Read it again, locked until the transaction ends."""
-        self.refresh_from_db(from_queryset=Correction.objects.select_for_update(of=("self",)))
-        if self.state not in states:
-            raise CorrectionRefused(
-                f"It is decided already: {self.get_state_display()}." if self.decided_at else "Nothing is proposed yet."
-            )

@@ -20,7 +20,17 @@ from django.utils import timezone
 from agents.models import MemorySnippet, TrajectoryStep, Workflow
 from annotations.corpus.importing import import_files
 from annotations.corpus.statistics import dataset_stats
-from annotations.models import BulkAccept, Conversation, Correction, Dispute, Membership, Proposal, Snapshot, Step
+from annotations.models import (
+    BulkAccept,
+    Conversation,
+    Correction,
+    Dispute,
+    Membership,
+    Proposal,
+    Snapshot,
+    Step,
+    TurnCorrection,
+)
 from annotations.models.pages import digest
 from annotations.pages import snapshot_host
 from annotations.releases import releasing
@@ -200,6 +210,7 @@ def _run(gold: str, world: GoldWorld) -> None:
         (None, ""),
     ):
         Review.objects.give(trajectory, step, world.people["admin"], verdict, comment=f"It is {gold}.")
+    TurnCorrection.objects.ask(_steps(world.hidden)[2].turn, world.people["admin"], f"It is {gold}.")
     doubted = Correction.objects.ask(_steps(world.hidden)[2], world.people["admin"], f"It is {gold}.")
     doubted.propose(world.people["admin"], "TYPE", gold, "4")
     factories.make_guard_rule(world.project)

@@ -62,6 +62,7 @@ SHOW_GOLD = {
     "SentBack",
     "Dispute",
     "Correction",
+    "TurnCorrection",
     *(
         "Workflow",
         "Run",

@@ -142,6 +142,8 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
         "step-rationale": keys("Step"),
         "correction-ask": keys("Step"),
         "correction": keys("Correction"),
+        "turn-correction-ask": keys("Step"),
+        "turn-correction": keys("TurnCorrection"),
         "annotate-dispute": keys("Dispute"),
         "job": keys("Job"),
         "job-state": keys("Job"),

@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from agents.models import Trajectory
-from annotations.models import Correction, Invite, Release, Session, Step, Webhook
+from annotations.models import Correction, Invite, Release, Session, Step, TurnCorrection, Webhook
 from evaluation.models import Study
 from evaluation.reviews.choosing import make_queue
 from evaluation.scores.scanning import RunScan
@@ -98,6 +98,8 @@ PAGES = {
     "step-rationale": post("steps", ANNOTATORS),
     "correction-ask": post("steps", ANNOTATORS),
     "correction": get("corrections"),
+    "turn-correction-ask": post("steps", ANNOTATORS),
+    "turn-correction": get("turn corrections"),
     "job": get("jobs"),
     "job-state": get("jobs"),
     "job-cancel": post("jobs", EXPORTERS),
@@ -230,6 +232,9 @@ def make_world_of_pages() -> World:
             "invites": invite.pk,
             "webhooks": hook.pk,
             "corrections": Correction.objects.ask(Step.objects.get(pk=world.keys["steps"]), admin, "Wrong.").pk,
+            "turn corrections": TurnCorrection.objects.ask(
+                Step.objects.get(pk=world.keys["steps"]).turn, admin, "Wrong."
+            ).pk,
             "deliveries": hook.deliveries.create(event="item.passed", payload={}).pk,
             "verifications": verdict.pk,
             "review queue": make_queue(None, Study.objects.get(pk=world.keys["studies"]), "random", 1, 1).pk,

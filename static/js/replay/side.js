@@ -94,7 +94,7 @@ export class SidePane {
     const notes = [
       detail.error && !detail.verdict.includes(detail.error) ? make("p.note.bad", {}, detail.error) : null,
     ];
-    return section("Decision", null, rows, words, ...notes, ...corrections(detail), happened(detail));
+    return section("Decision", null, rows, words, ...notes, ...corrections(detail), reword(detail), happened(detail));
   }
 
   /** A tag that brings its element into view. */
@@ -339,6 +339,12 @@ function corrections({ corrections: listed }) {
     const said = isLater ? `: ${account}. The agent is judged here by the gold before it.` : `: ${account}`;
     return make("p.correction", {}, make("a.link", { href: url }, "Correction"), said);
   });
+}
+
+/** The way to say that what the user says is wrong, or where the turn begins. @param {{gold: object | null, step: number | null}} detail */
+function reword({ gold, step }) {
+  if (!gold || step === null) return null;
+  return make("p", {}, make("a.link reword", { href: `/steps/${step}/#wording` }, "The wording or the cut is wrong"));
 }
 
 /** @param {string} title @param {string} note @param {...any} children */

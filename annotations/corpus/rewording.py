@@ -1,0 +1,61 @@
+"""What a turn says and where it begins, corrected: what may be chosen, and the change once a second person agrees."""
+
+from typing import Any
+
+from django.db import transaction
+
+from annotations.corpus.new_wording import NewWording
+from annotations.models import CorrectionRefused, Step, Turn, TurnCorrection
+from annotations.models.projects import Account
+
+MAX_INSTRUCTION = 10_000
+
+
+class WordingDesk:
+    """A correction of a turn in somebody's hands."""
+
+    def __init__(self, correction: TurnCorrection) -> None:
+        self.correction, self.turn = correction, correction.turn
+
+    def steps(self) -> list[Step]:
+        """Those at which it could begin: of the turn before it all but the first, and its own."""
+        rows = Step.objects.filter(turn__conversation=self.turn.conversation_id, turn__index__lte=self.turn.index)
+        near = rows.filter(turn__index__gte=max(0, self.turn.index - 1)).select_related("turn").defer("candidates")
+        ordered = list(near.order_by("turn__index", "index"))
+        return ordered[1:] if self.turn.index else ordered[:1]
+
+    def now(self) -> dict[str, Any]:
+        """As it is kept beside a correction."""
+        first = self.turn.steps.order_by("index").first()
+        return {"instruction": self.turn.instruction, "first_step": first.pk if first else None}
+
+    def start(self) -> dict[str, Any]:
+        """What a form begins with: what was proposed, else what is there."""
+        found, now = self.correction, self.now()
+        if not found.instruction:
+            return now
+        return {"instruction": found.instruction, "first_step": found.first_step_id or now["first_step"]}
+
+    def propose(self, user: Account, instruction: str, first_step: str) -> None:
+        """What is right instead. CorrectionRefused for what the turn cannot say, or where it cannot begin."""
+        said, now = " ".join(instruction.split()), self.now()
+        steps = {str(step.pk): step for step in self.steps()}
+        if not said or len(said) > MAX_INSTRUCTION or "\0" in said:
+            raise CorrectionRefused(f"A turn says something, in at most {MAX_INSTRUCTION:,} characters.")
+        if first_step and first_step not in steps:
+            raise CorrectionRefused("A turn begins at a step of its own, or of the turn before it but for its first.")
+        moved = steps[first_step] if first_step and int(first_step) != now["first_step"] else None
+        if said == self.turn.instruction and moved is None:
+            raise CorrectionRefused("That is what is there already.")
+        self.correction.propose(user, said, moved)
+
+    @transaction.atomic
+    def accept(self, user: Account, note: str = "") -> None:
+        """Change the turn. Releases that hold it stay as they are; the next one has it."""
+        rows = Turn.objects.select_for_update().filter(conversation=self.turn.conversation_id)
+        self.turn = {turn.pk: turn for turn in rows.order_by("pk")}[self.turn.pk]
+        self.correction.accept(user, self.now(), note)
+        moved = self.correction.first_step
+        if moved is not None and moved.pk not in {step.pk for step in self.steps()}:
+            raise CorrectionRefused("The turns have changed meanwhile: it cannot begin there any more.")
+        NewWording(self.correction.instruction, moved).write(self.turn)

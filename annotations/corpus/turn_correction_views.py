@@ -1,0 +1,99 @@
+"""Pages of corrections of turns: asking for one, and one whose wording or cut is corrected or verified."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotations.access import rules
+from annotations.access.people import signed_in
+from annotations.corpus.rewording import MAX_INSTRUCTION, WordingDesk
+from annotations.models import CorrectionRefused, Step, TurnCorrection
+
+INSIDE = "turn__conversation"
+
+
+def turn_corrections(request: HttpRequest) -> QuerySet[TurnCorrection]:
+    """Those that may be seen, with the gold that their reasons may quote."""
+    related = ("first_step", f"{INSIDE}__dataset__project")
+    rows = rules.visible(request.user, TurnCorrection.objects.with_people().select_related(*related))
+    return rules.gold_filter(request.user, rows, f"{INSIDE}__split", f"{INSIDE}__dataset__project")
+
+
+@require_http_methods(["GET", "POST"])
+def turn_correction(request: HttpRequest, pk: int) -> HttpResponse:
+    """One of them; POST says what is right, or decides: {do: propose, accept, refuse or dismiss}."""
+    found = get_object_or_404(turn_corrections(request), pk=pk)
+    project = found.conversation.dataset.project
+    if request.method == "POST":
+        return _changed(request, found)
+    desk, is_under_way = WordingDesk(found), found.state in TurnCorrection.UNFINISHED
+    context = {
+        "correction": found,
+        "conversation": found.conversation,
+        "steps": desk.steps() if is_under_way else [],
+        "asked": desk.start(),
+        "longest": MAX_INSTRUCTION,
+        "may_correct": is_under_way and rules.can(request.user, "annotate", project),
+        "may_decide": is_under_way and rules.can(request.user, "review", project),
+        "is_own": found.corrected_by_id == signed_in(request).pk,
+        "release": found.released_in(),
+        "step": found.turn.steps.order_by("index").first(),
+    }
+    return render(request, "annotations/turn_correction.html", context)
+
+
+@require_POST
+def ask_turn_correction(request: HttpRequest, pk: int) -> HttpResponse:
+    """Say of the turn of a step that its wording or its cut is wrong."""
+    rows = Step.objects.select_related("turn__conversation__dataset__project")
+    step = get_object_or_404(rules.visible(request.user, rows), pk=pk)
+    inside = step.turn.conversation
+    rules.require_gold(request.user, inside.dataset.project, inside.split)
+    rules.require(request.user, "annotate", inside.dataset.project)
+    reason = " ".join(request.POST.get("reason", "").replace("\0", "").split())
+    if not reason:
+        messages.error(request, "Say what is wrong with what the user says, or with where it begins.")
+        return redirect("step", pk)
+    return redirect("turn-correction", TurnCorrection.objects.ask(step.turn, signed_in(request), reason).pk)
+
+
+def _changed(request: HttpRequest, found: TurnCorrection) -> HttpResponse:
+    act = TURN_ACTS.get(request.POST.get("do", ""))
+    if act is None:
+        messages.error(request, "Say what is to be done with it.")
+        return redirect("turn-correction", found.pk)
+    ability, run, said = act
+    rules.require(request.user, ability, found.conversation.dataset.project)
+    try:
+        run(found, signed_in(request), request.POST)
+        messages.success(request, said)
+    except CorrectionRefused as error:
+        messages.error(request, str(error))
+    return redirect("turn-correction", found.pk)
+
+
+TURN_ACTS: dict[str, tuple[str, Callable[[TurnCorrection, Any, Any], None], str]] = {
+    "propose": (
+        "annotate",
+        lambda found, user, sent: WordingDesk(found).propose(
+            user, sent.get("instruction", ""), sent.get("first_step", "")
+        ),
+        "Proposed: somebody else verifies it now.",
+    ),
+    "accept": (
+        "review",
+        lambda found, user, sent: WordingDesk(found).accept(user, sent.get("note", "")),
+        "The turn is so now; the next release has it too.",
+    ),
+    "refuse": ("review", lambda found, user, sent: found.refuse(user, sent.get("note", "")), "Sent back."),
+    "dismiss": (
+        "review",
+        lambda found, user, sent: found.dismiss(user, sent.get("note", "")),
+        "It stands as it is.",
+    ),
+}
