@@ -14,7 +14,6 @@ import asyncio
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -156,15 +155,16 @@ def _running(port: int) -> Iterator[None]:
         _wait_for(f"http://localhost:{port}/login/")
         yield
     finally:
-        process.send_signal(signal.SIGINT)
+        # Not by Ctrl-C's signal: what a shell runs in the background ignores it, and so does all that it starts.
+        subprocess.run([sys.executable, "manage.py", "down"], cwd=ROOT, timeout=180, check=False)
         process.wait(timeout=60)
 
 
-def _wait_for(address: str, seconds: float = 120) -> None:
+def _wait_for(address: str, seconds: float = 300) -> None:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
-            urlopen(address, timeout=1).close()
+            urlopen(address, timeout=20).close()
             return
         except OSError:
             time.sleep(0.5)
