@@ -1,6 +1,7 @@
 """Admin of what agents remember and did. Runs, trajectories and their steps are made by workers only."""
 
 import json
+from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -28,6 +29,7 @@ from agents.models import (
     WorkflowVector,
     WorldModelFit,
 )
+from agents.training.removing import ModelRemoval
 from annotations.admin_base import LeanAdmin, MadeElsewhere, ShowsGold, SuperuserOnly, count_of
 from annotations.models import Operation
 
@@ -265,6 +267,19 @@ class TrainedModelAdmin(MadeElsewhere):
     search_fields = ["name", "base", "dataset_name"]
     date_hierarchy = "created_at"
     exclude = ["curve"]
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        """What uses them is shown before it is asked for, and keeps them."""
+        gone, counts, perms, held = super().get_deleted_objects(objs, request)
+        uses = [f"{row.name}: {use}" for row in objs for use in ModelRemoval(row, request.user).uses()]
+        return gone, counts, perms, [*held, *uses]
+
+    def delete_model(self, request: HttpRequest, obj: TrainedModel) -> None:
+        ModelRemoval(obj, request.user).carry_out()
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet) -> None:
+        for row in queryset:
+            self.delete_model(request, row)
 
 
 def as_json(value: object) -> str:

@@ -29,6 +29,7 @@ urlpatterns = [
     path("models/<slug:name>/", model_views.model, name="model"),
     path("models/<slug:name>/curve.csv", model_views.model_curve, name="model-curve"),
     path("models/<slug:name>/state/", model_views.model_state, name="model-state"),
+    path("models/<slug:name>/delete/", model_views.model_delete, name="model-delete"),
     path("connections/", connection_views.connections, name="connections"),
     path("connections/<slug:name>/", connection_views.connection, name="connection"),
     path("connections/<slug:name>/test/", connection_views.connection_test, name="connection-test"),

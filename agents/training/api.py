@@ -1,8 +1,12 @@
-"""Trained models over the API: reading only; trainings are started on the command line."""
+"""Trained models over the API: reading and deleting; trainings are started on the command line."""
 
-from rest_framework import serializers
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from agents.models import TrainedModel
+from agents.training.removing import ModelInUse, ModelRemoval
 from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.corpus.serializers import UsernameField
 
@@ -25,11 +29,29 @@ class TrainedModelDetailSerializer(TrainedModelSerializer):
         fields = [*TrainedModelSerializer.Meta.fields, "curve"]
 
 
+class ModelUsesSerializer(serializers.Serializer):
+    """Why a model stays."""
+
+    detail = serializers.CharField()
+    uses = serializers.ListField(child=serializers.CharField(), help_text="What uses it, a sentence each.")
+
+
 class TrainedModelViewSet(ReadOnlyViewSet):
     """Models trained here, newest first."""
 
-    queryset = TrainedModel.objects.select_related("created_by")
+    queryset = TrainedModel.objects.select_related("created_by", "project")
     filterset_fields = ["kind", "ready"]
 
     def get_serializer_class(self) -> type[TrainedModelSerializer]:
         return TrainedModelSerializer if self.action == "list" else TrainedModelDetailSerializer
+
+    @extend_schema(responses={204: None, 409: ModelUsesSerializer})
+    def destroy(self, request: Request, pk: str) -> Response:
+        """Delete it with its files: for who trained it, and admins of its project. 409 while something uses it."""
+        found = self.get_object()
+        try:
+            ModelRemoval(found, request.user).carry_out()
+        except ModelInUse as error:
+            refused = {"detail": f"{found.name} is in use.", "uses": error.uses}
+            return Response(refused, status=status.HTTP_409_CONFLICT)
+        return Response(status=status.HTTP_204_NO_CONTENT)

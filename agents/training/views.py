@@ -3,18 +3,22 @@
 import csv
 import io
 
+from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_GET
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST
 
 from agents.models import TrainedModel
+from agents.recipes import starters
 from agents.training.card import CARD, use_of
 from agents.training.plots import PLOT_HEIGHT, PLOT_WIDTH, plots
 from agents.training.plots import rows as rows_of
+from agents.training.removing import ModelInUse, ModelRemoval
 from agents.training.stored import StoredModel
 from annotations.access import rules
 from annotations.access.downloads import attachment, safe_cell
+from annotations.access.people import signed_in
 from annotations.paging import page_of
 
 MAX_CARD = 64 * 1024
@@ -29,6 +33,7 @@ def models(request: HttpRequest) -> HttpResponse:
 
 def model(request: HttpRequest, name: str) -> HttpResponse:
     found = get_object_or_404(_visible(request), name=name)
+    removal = ModelRemoval(found, signed_in(request))
     context = {
         "model": found,
         "live": found.progress(),
@@ -39,8 +44,24 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
         "settings": sorted(found.trained_with().items()),
         "use": use_of(found.kind, found.name, found.config).replace("`", ""),
         "card": StoredModel(found).text(CARD, MAX_CARD) if found.ready else "",
+        "may_delete": (may_delete := removal.is_allowed()),
+        "uses": removal.uses() if may_delete else [],
+        "stands_in": starters.is_starter(found.name),
     }
     return render(request, "agents/model.html", context)
+
+
+@require_POST
+def model_delete(request: HttpRequest, name: str) -> HttpResponse:
+    """With its files; refused, saying why, while something uses it."""
+    found = get_object_or_404(_visible(request), name=name)
+    try:
+        ModelRemoval(found, signed_in(request)).carry_out()
+    except ModelInUse as error:
+        messages.error(request, f"{found.name} is in use. {error}")
+        return redirect("model", found.name)
+    messages.success(request, f"Deleted {found.name} and its files.")
+    return redirect("models")
 
 
 @require_GET

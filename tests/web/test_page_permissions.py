@@ -167,6 +167,7 @@ PAGES = {
     "model": get("model name"),
     "model-curve": get("model name"),
     "model-state": get("model name"),
+    "model-delete": post("model name", ADMINS),
     "run": get("runs"),
     "run-state": get("runs"),
     "trajectory": get("trajectories"),
