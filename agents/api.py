@@ -1,13 +1,14 @@
-"""Read endpoints of recipes, memory, runs and trajectories."""
+"""Endpoints of recipes, memory, runs and trajectories: all reading but the preparing of recipes."""
 
 from dataclasses import asdict
 from typing import Any
 
+from django.core.exceptions import ValidationError as Invalid
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponseBase, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import viewsets
+from rest_framework import status
 from rest_framework.decorators import action
 from rest_framework.exceptions import PermissionDenied, ValidationError
 from rest_framework.request import Request
@@ -17,13 +18,21 @@ from agents import filters, serializers
 from agents.memory import workflow_rows
 from agents.models import Exemplar, MemorySnippet, PromptPack, Run, Trajectory, TrajectoryStep, Workflow
 from agents.recipes import literature, saved, starters
-from annotations.access import rules
-from annotations.access.api_rules import ReadOnlyViewSet
+from agents.training import preparing
+from agents.training.preparing import Preparing
+from annotations.access import idempotency, rules
+from annotations.access.api_rules import JobThrottle, ReadOnlyViewSet, StartsWork
 from annotations.access.downloads import attachment
 
+BY_NAME = OpenApiParameter("id", str, OpenApiParameter.PATH)
 
-class RecipeViewSet(viewsets.ViewSet):
-    """Every recipe, what it needs and whether it can run now."""
+
+class RecipeViewSet(StartsWork):
+    """Every recipe, what it needs and whether it can run now; `POST …/prepare/` makes what it lacks."""
+
+    pagination_class = None
+    filter_backends = ()
+    throttle_classes = [JobThrottle]
 
     @extend_schema(responses=serializers.RecipeSerializer(many=True))
     def list(self, request: Request) -> Response:
@@ -31,15 +40,58 @@ class RecipeViewSet(viewsets.ViewSet):
         listed = saved.listed(request.user)
         return Response([_recipe(*pair) for pair in zip(listed, starters.told_of(listed), strict=True)])
 
-    @extend_schema(
-        responses=serializers.RecipeSerializer, parameters=[OpenApiParameter("id", str, OpenApiParameter.PATH)]
-    )
+    @extend_schema(responses=serializers.RecipeSerializer, parameters=[BY_NAME])
     def retrieve(self, request: Request, pk: str) -> Response:
         """One recipe by its name."""
-        found = next((recipe for recipe in saved.listed(request.user) if recipe.name == pk), None)
+        found = self._named(pk)
+        return Response(_recipe(found, *starters.told_of([found])))
+
+    @extend_schema(responses=serializers.PreparationSerializer, parameters=[BY_NAME])
+    @action(detail=True)
+    def prepare(self, request: Request, pk: str) -> Response:
+        """What can be made here for it, or is being made, with about how long that takes. Starts nothing."""
+        return Response(self._preparation(self._named(pk)))
+
+    @extend_schema(
+        request=None,
+        responses={202: serializers.PreparationSerializer},
+        parameters=[BY_NAME, idempotency.PARAMETER],
+    )
+    @prepare.mapping.post
+    def prepare_now(self, request: Request, pk: str) -> Response:
+        """Start what makes it ready, as jobs. What is made or being made already is not started again."""
+        found = self._named(pk)
+
+        def work() -> Response:
+            try:
+                preparing.begin([found], request.user)
+            except Invalid as error:
+                raise ValidationError({"detail": " ".join(error.messages)}) from error
+            return Response(self._preparation(found), status=status.HTTP_202_ACCEPTED)
+
+        return idempotency.once(request, work)
+
+    def _named(self, name: str) -> literature.Recipe:
+        found = next((recipe for recipe in saved.listed(self.request.user) if recipe.name == name), None)
         if found is None:
             raise Http404
-        return Response(_recipe(found, *starters.told_of([found])))
+        return found
+
+    def _preparation(self, recipe: literature.Recipe) -> dict[str, Any]:
+        """Of what may be made by the one who asks; who may make nothing sees what is being made where they belong."""
+        user = self.request.user
+        may = rules.projects(user, "train").exists()
+        offer = Preparing(preparing.datasets_for(user, "train" if may else None)).offer(recipe)
+        parts = offer.parts if may else offer.running
+        return serializers.PreparationSerializer(
+            {
+                "recipe": recipe.name,
+                "missing": starters.missing(recipe),
+                "seconds": offer.seconds if may else 0,
+                "running_seconds": offer.running_seconds,
+                "parts": parts,
+            }
+        ).data
 
 
 def _recipe(recipe: literature.Recipe, told: tuple[list[str], list[starters.StandIn]]) -> dict:

@@ -7,7 +7,7 @@ from agents.memory import workflow_rows
 from agents.models import Exemplar, MemorySnippet, PromptPack, Run, Trajectory, Workflow
 from agents.recipes import literature
 from annotations.corpus.serializers import UsernameField
-from annotations.models import Operation
+from annotations.models import Job, Operation
 
 
 class MemorySnippetSerializer(serializers.ModelSerializer):
@@ -137,6 +137,26 @@ class RecipeSerializer(serializers.Serializer):
         many=True, help_text="Small models and limits used here in the place of what its paper used."
     )
     recipe = RecipeField(help_text="Every setting of every stage.")
+
+
+class PartSerializer(serializers.Serializer):
+    """One thing that a recipe lacks."""
+
+    part = serializers.CharField(source="key")
+    what = serializers.CharField(source="says")
+    seconds = serializers.IntegerField(help_text="Making it takes about so long on two cores.")
+    job = serializers.IntegerField(source="job.pk", default=None, allow_null=True, help_text="What makes it.")
+    state = serializers.ChoiceField(choices=Job.State.choices, source="job.state", default=None, allow_null=True)
+
+
+class PreparationSerializer(serializers.Serializer):
+    """What makes a recipe ready here."""
+
+    recipe = serializers.CharField()
+    missing = serializers.ListField(child=serializers.CharField(), help_text="As in the recipe; empty: it can run.")
+    seconds = serializers.IntegerField(help_text="Of what nobody makes yet, in all.")
+    running_seconds = serializers.IntegerField(help_text="Of what is being made, in all, from its start.")
+    parts = PartSerializer(many=True)
 
 
 # What `agents.replay.rows` builds; declared here for the schema. Nothing else reads these classes.

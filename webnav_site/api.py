@@ -26,6 +26,7 @@ from annotations.work.verify.api import BulkAcceptViewSet, DisputeViewSet
 from evaluation.guard.api import GuardOfDatasetViewSet
 from evaluation.reviews.api import ReviewViewSet
 from evaluation.studies import api as evaluation
+from evaluation.studies.home_api import HomeView
 
 app_name = "api"
 
@@ -84,6 +85,7 @@ urlpatterns = [
     path("auth/login/", access.LoginView.as_view(), name="login"),
     path("auth/logout/", access.LogoutView.as_view(), name="logout"),
     path("me/", access.MeView.as_view(), name="me"),
+    path("home/", HomeView.as_view(), name="home"),
     path("schema/", SpectacularJSONAPIView.as_view(permission_classes=[MayUse]), name="schema"),
     path("docs/", TemplateView.as_view(template_name="api/docs.html"), name="docs"),
     path("runs/<int:pk>/metrics.csv", named_file(runs, "metrics_csv"), name="run-metrics-csv"),

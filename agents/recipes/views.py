@@ -77,14 +77,10 @@ def recipe(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def prepare(request: HttpRequest, name: str = "") -> HttpResponse:
     """Start what makes a recipe ready, or all of them."""
-    chosen, offers = [_get(request, name)] if name else saved.listed(request.user), _preparing(request, True)
-    if not offers.datasets:
-        raise PermissionDenied("Preparing recipes needs the role of an admin in a project with a train split.")
-    waiting = offers.offer(*chosen).waiting
+    chosen = [_get(request, name)] if name else saved.listed(request.user)
     try:
-        for part in waiting:
-            preparing.start(part, user=request.user)
-        messages.success(request, f"Being made: {len(waiting)}." if waiting else "Nothing is left to be made.")
+        begun = preparing.begin(chosen, request.user)
+        messages.success(request, f"Being made: {len(begun)}." if begun else "Nothing is left to be made.")
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     return redirect("recipe", name) if name else redirect("recipes")

@@ -9,6 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+
 from agents.memory import jobs as memory
 from agents.models import TrainedModel
 from agents.recipes import literature, starters
@@ -122,6 +125,21 @@ def ready(user: Any, recipes: Sequence[Recipe]) -> list[Recipe]:
     offers = Preparing(datasets_for(user, None))
     lacking = starters.missing_of(recipes)
     return [one for one, what in zip(recipes, lacking, strict=True) if not what and not offers.parts(one)]
+
+
+@transaction.atomic
+def begin(recipes: Sequence[Recipe], user: Any) -> list[Ingredient]:
+    """Start what the recipes lack and nobody makes yet: the parts that were begun. Who asks at the same moment waits,
+    and finds them begun. Raises PermissionDenied and ValidationError."""
+    datasets = datasets_for(user)
+    if not datasets:
+        raise PermissionDenied("Preparing recipes needs the role of an admin in a project with a train split.")
+    projects = {dataset.project_id for dataset in datasets.values()}
+    list(Project.objects.select_for_update(no_key=True).filter(pk__in=projects).order_by("pk"))
+    begun = Preparing(datasets).offer(*recipes).waiting
+    for part in begun:
+        start(part, user=user)
+    return begun
 
 
 def start(part: Ingredient, *, user: Any, publish: bool = True) -> Job:

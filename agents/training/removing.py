@@ -64,8 +64,8 @@ class ModelRemoval:
         open_jobs = Job.objects.exclude(state__in=OVER)
         if self.model.job_id and open_jobs.filter(pk=self.model.job_id).exists():
             yield f"Its training is not over: cancel job {self.model.job_id} first."
-        for job in open_jobs.exclude(pk=self.model.job_id).filter(params__isnull=False):
-            if self._is_named_in(job.params):
+        for job in open_jobs:
+            if job.pk != self.model.job_id and self._is_named_in(job.params):
                 here = job.project_id == self.model.project_id
                 yield f"Job {job.pk} ({job.get_kind_display()}) reads it." if here else "A job elsewhere reads it."
         rest_on_it = TrainedModel.objects.filter(base=self.model.name, config__adapter__in=ADAPTERS, ready=True)

@@ -13,6 +13,7 @@ from agents.models import Run, Trajectory, TrajectoryStep
 from agents.recipes import literature
 from agents.replay.frames import own_page_view, page_view
 from annotations.access import rules
+from annotations.access.rules import Rights, User
 from annotations.corpus.step_page import sight_of
 from annotations.dom.marks import Mark
 from annotations.models import Conversation
@@ -27,10 +28,10 @@ PAGES = ("snapshot", "snapshot_after", "raw_snapshot", "screenshot")
 
 def compare(request: HttpRequest) -> HttpResponse:
     """Choose runs; then where they differ, and by how much."""
-    offered = list(_runs(request).order_by("-id")[:OFFERED])
+    offered = list(_runs(request.user).order_by("-id")[:OFFERED])
     runs = _chosen(request)
-    context: dict[str, Any] = {"offered": offered, "runs": _lettered(runs), "chosen": [run.pk for run in runs]}
-    context["problem"] = _problem(runs)
+    context: dict[str, Any] = {"offered": offered, "runs": lettered(runs), "chosen": [run.pk for run in runs]}
+    context["problem"] = problem(runs)
     if len(runs) > 1 and not context["problem"]:
         context |= _differences(request, runs)
     return render(request, "evaluation/compare.html", context)
@@ -48,7 +49,7 @@ def compare_conversation(request: HttpRequest, pk: int) -> HttpResponse:
     gold = rules.rights_of(request).sees_gold(conversation.dataset.project_id, conversation.split)
     context: dict[str, Any] = {
         "conversation": conversation,
-        "runs": _lettered(runs),
+        "runs": lettered(runs),
         "gold": gold,
         "query": urlencode({"runs": ",".join(str(run.pk) for run in runs)}),
     }
@@ -57,19 +58,24 @@ def compare_conversation(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "evaluation/compare_conversation.html", context)
 
 
-def _runs(request: HttpRequest) -> QuerySet[Run]:
-    return rules.visible(request.user, Run.objects.select_related("dataset__project"))
+def _runs(user: User) -> QuerySet[Run]:
+    return rules.visible(user, Run.objects.select_related("dataset__project"))
 
 
 def _chosen(request: HttpRequest) -> list[Run]:
+    return chosen(request.user, request.GET.getlist("runs"))
+
+
+def chosen(user: User, values: Sequence[str]) -> list[Run]:
     """The runs that `?runs=` names, in that order: as a list with commas, or one by one."""
-    named = [part for value in request.GET.getlist("runs") for part in value.split(",")]
+    named = [part for value in values for part in value.split(",")]
     pks = list(dict.fromkeys(int(part) for part in named if part.isascii() and part.isdecimal() and len(part) < 10))
-    found = _runs(request).in_bulk(pks[: MOST_RUNS * 4])
+    found = _runs(user).in_bulk(pks[: MOST_RUNS * 4])
     return [found[pk] for pk in pks if pk in found][:MOST_RUNS]
 
 
-def _problem(runs: Sequence[Run]) -> str:
+def problem(runs: Sequence[Run]) -> str:
+    """Why they cannot be compared; "" where they can."""
     if len(runs) == 1:
         return "Choose a second run, on the same dataset."
     if len({run.dataset_id for run in runs}) > 1:
@@ -77,7 +83,7 @@ def _problem(runs: Sequence[Run]) -> str:
     return ""
 
 
-def _lettered(runs: Sequence[Run]) -> list[dict[str, Any]]:
+def lettered(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """Each with its letter, and the settings in which its recipe differs from the usual."""
     return [
         {"letter": letter, "run": run, "settings": literature.changed_settings(run.recipe)}
@@ -85,10 +91,14 @@ def _lettered(runs: Sequence[Run]) -> list[dict[str, Any]]:
     ]
 
 
+def tells_gold(rights: Rights, runs: Sequence[Run]) -> bool:
+    """Whether it may be shown which of their steps are right."""
+    return all(rights.sees_gold(run.dataset.project_id, run.split) for run in runs)
+
+
 def _differences(request: HttpRequest, runs: Sequence[Run]) -> dict[str, Any]:
     """Of what is gold in a test split only sums are for everybody."""
-    rights = rules.rights_of(request)
-    gold = all(rights.sees_gold(run.dataset.project_id, run.split) for run in runs)
+    gold = tells_gold(rules.rights_of(request), runs)
     found = RunDifferences(runs)
     rows = found.conversations() if gold else []
     page = page_of(request, rows)

@@ -18,6 +18,9 @@ from annotations.access import idempotency, rules
 from annotations.access.api_rules import ForecastThrottle, JobThrottle, ReadOnlyViewSet, StartsWork
 from annotations.access.downloads import attachment
 from annotations.models import Scope
+from evaluation.comparing import views as comparing
+from evaluation.comparing.serializers import ComparisonSerializer
+from evaluation.comparing.steps import RunDifferences
 from evaluation.models import Score, Shard, Study
 from evaluation.reports import formats, tables
 from evaluation.reports.serializers import ReportTableSerializer
@@ -30,6 +33,7 @@ from evaluation.studies.findings import RunFindings
 from evaluation.studies.page import failed_steps, failure_rows, plots_context
 
 FAILURES = 200  # steps that one answer names
+COMPARED = 200  # conversations that one answer names
 
 
 class MetricsMixin(viewsets.GenericViewSet):
@@ -60,6 +64,23 @@ class ScoredRunViewSet(MetricsMixin, RunViewSet):
 
     def scores(self) -> QuerySet[Score]:
         return Score.objects.filter(run=self.get_object())
+
+    @extend_schema(
+        responses=ComparisonSerializer,
+        filters=False,
+        parameters=[OpenApiParameter("runs", str, required=True, description="Two to four ids, with commas.")],
+    )
+    @action(detail=False, pagination_class=None)
+    def compare(self, request: Request) -> Response:
+        """Runs on one dataset against the first of them, over the steps that all have decided."""
+        runs = comparing.chosen(request.user, [request.query_params.get("runs", "")])
+        if said := comparing.problem(runs) or ("" if runs else "Name two to four runs that exist: ?runs=1,2."):
+            raise ValidationError({"runs": [said]})
+        gold = comparing.tells_gold(rules.rights_of(request), runs)
+        found = RunDifferences(runs)
+        told = {"runs": comparing.lettered(runs), "gold": gold, "differences": found.paired() if gold else []}
+        told["conversations"] = found.conversations()[:COMPARED] if gold else []
+        return Response(ComparisonSerializer(told).data)
 
     @extend_schema(responses=serializers.ScannerFindingSerializer(many=True), filters=False)
     @action(detail=True, pagination_class=None)

@@ -52,7 +52,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
         "more_to_do": len(to_do) > CARDS,
         "sentence": sentence(
             sum(one.count for one in to_do) + len(returned) + sum(left for _, left in judging),
-            [live for _, live in studies + jobs],
+            sum(live.running for _, live in studies + jobs),
         ),
         "running": [(study, live) for study, live in studies if live.running],
         "working": [(job, live) for job, live in jobs if live.running],
@@ -72,9 +72,8 @@ def context(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def sentence(waiting_for: int, lives: list[Any]) -> str:
+def sentence(waiting_for: int, running: int) -> str:
     """ "3 items wait for you; 1 is running." """
-    running = sum(live.running for live in lives)
     waits = (
         f"{waiting_for or 'Nothing'} {'item waits' if waiting_for == 1 else 'items wait' if waiting_for else 'waits'}"
     )

@@ -83,7 +83,9 @@ def use_as_base_of_adapter(model) -> str:
 
 
 def use_by_its_own_training(model) -> str:
-    job = factories.make_job(model.project, kind=Job.Kind.TRAIN, state="running", params={"name": "mine", "changes": {}})
+    job = factories.make_job(
+        model.project, kind=Job.Kind.TRAIN, state="running", params={"name": "mine", "changes": {}}
+    )
     TrainedModel.objects.update(job=job)
     return f"Its training is not over: cancel job {job.pk} first."
 

@@ -26,17 +26,19 @@ def test_every_route_of_the_api_is_in_these_tests() -> None:
     """A new route must be added to tests/web/world.py, and with it to the tests of this file."""
     paths = SchemaGenerator().get_schema(public=True)["paths"]
     found = {re.sub(r"{\w+}", "{}", path.replace("{seq}", "0")).removeprefix("/api/") for path in paths}
-    known = {f"{noun}/" for noun in (*LISTS, *STARTS, *UNSCOPED, "me", "auth/login", "auth/logout")}
+    known = {f"{noun}/" for noun in (*LISTS, *STARTS, *UNSCOPED, "me", "home", "auth/login", "auth/logout")}
     assert found == known | {f"{noun}/{{}}/" for noun in (*LISTS, *UNSCOPED)} | {
         *READS,
         *WRITES,
         *ACTS,
         "assignments/claim/",
         "connections/{}/test/",
+        "recipes/{}/prepare/",
+        "runs/compare/",
     }
 
 
-@pytest.mark.parametrize("noun", [*LISTS, "recipes", "me", "schema"])
+@pytest.mark.parametrize("noun", [*LISTS, "recipes", "me", "home", "recipes/mindact/prepare", "runs/compare", "schema"])
 def test_an_anonymous_list_request_is_answered_401(noun: str) -> None:
     response = Client().get(f"/api/{noun}/")
     assert response.status_code == 401

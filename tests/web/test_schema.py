@@ -90,8 +90,11 @@ def test_answers_are_what_the_schema_says(schema: dict[str, Any], split: str) ->
     for route in READS:
         if route != "jobs/{}/file/":
             check(schema, client, world.fill(route), route)
-    for noun in ("me", "recipes"):
+    for noun in ("me", "recipes", "home"):
         check(schema, client, f"/api/{noun}/", f"{noun}/")
+    check(schema, client, "/api/recipes/mindact/prepare/", "recipes/{}/prepare/")
+    check(schema, client, "/api/recipes/none/prepare/", "recipes/{}/prepare/", 404)
+    check(schema, client, "/api/runs/compare/?runs=1", "runs/compare/", 400)
 
 
 @pytest.mark.django_db

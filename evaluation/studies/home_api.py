@@ -1,0 +1,111 @@
+"""The first page over the API: what waits for the one who asks, and what is under way."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from agents.recipes import saved
+from agents.training import preparing
+from annotations.access import rules
+from annotations.access.people import signed_in
+from annotations.models import Job, Stage
+from annotations.work.campaigns.queue import waiting
+from evaluation.models import Study
+from evaluation.studies import home
+
+
+class ReturnedSerializer(serializers.Serializer):
+    assignment = serializers.IntegerField(source="pk")
+    campaign = serializers.IntegerField(source="item.session.campaign_id")
+    stage = serializers.ChoiceField(choices=Stage.choices, source="item.stage")
+
+
+class WaitingSerializer(serializers.Serializer):
+    campaign = serializers.IntegerField(source="campaign.pk")
+    name = serializers.CharField(source="campaign.name")
+    stage = serializers.ChoiceField(choices=Stage.choices)
+    own = serializers.IntegerField(help_text="They have it already.")
+    free = serializers.IntegerField(help_text="They would get it by asking; at most 100 are counted.")
+    pace = serializers.FloatField(allow_null=True, help_text="Seconds that one takes them; null: not known yet.")
+
+
+class ToJudgeSerializer(serializers.Serializer):
+    queue = serializers.IntegerField()
+    study = serializers.IntegerField()
+    left = serializers.IntegerField()
+
+
+class UnderWaySerializer(serializers.Serializer):
+    kind = serializers.ChoiceField(choices=["study", "job"])
+    id = serializers.IntegerField()
+    name = serializers.CharField()
+    says = serializers.CharField(help_text="How far it is.")
+
+
+class ManagedSerializer(serializers.Serializer):
+    campaign = serializers.IntegerField()
+    name = serializers.CharField()
+    needs = serializers.CharField(help_text="What it needs next.")
+
+
+class NextThingSerializer(serializers.Serializer):
+    says = serializers.CharField()
+    url = serializers.CharField()
+
+
+class HomeSerializer(serializers.Serializer):
+    """What waits for the one who asks; empty where their roles have no such work."""
+
+    sentence = serializers.CharField()
+    returned = ReturnedSerializer(many=True, help_text="Work of theirs that was sent back; it comes first.")
+    to_do = WaitingSerializer(many=True, help_text="By campaign and stage, what holds up others first.")
+    to_judge = ToJudgeSerializer(many=True, help_text="Queues of review that ask them for steps.")
+    campaigns = ManagedSerializer(many=True, help_text="Open ones that they manage.")
+    running = UnderWaySerializer(many=True, help_text="Studies and jobs of their projects.")
+    agents_ready = serializers.IntegerField()
+    agents = serializers.IntegerField()
+    next_thing = NextThingSerializer(allow_null=True, help_text="For who may start studies.")
+
+
+class HomeView(APIView):
+    """What waits for me."""
+
+    @extend_schema(responses=HomeSerializer)
+    def get(self, request: Request) -> Response:
+        """What waits for the one who asks, what runs, and the next sensible thing, as on the first page."""
+        user = signed_in(request)
+        returned, to_do, judging = list(waiting.returned(user)), waiting.waiting(user), home.to_judge(user)
+        running = [*_running(rules.visible(user, Study.objects.all()), "study")]
+        running += _running(rules.visible(user, Job.objects.select_related("dataset", "project")), "job")
+        listed = saved.listed(user)
+        ready = [recipe.name for recipe in preparing.ready(user, listed)]
+        may_evaluate = rules.projects(user, "evaluate").exists()
+        then = home.next_thing(user, ready, len(listed)) if may_evaluate else None
+        waits = sum(one.count for one in to_do) + len(returned) + sum(left for _, left in judging)
+        told: dict[str, Any] = {
+            "sentence": home.sentence(waits, len(running)),
+            "returned": returned,
+            "to_do": to_do,
+            "to_judge": [{"queue": queue.pk, "study": queue.study_id, "left": left} for queue, left in judging],
+            "campaigns": [{"campaign": c.pk, "name": c.name, "needs": needs} for c, _, needs in home.campaigns(user)],
+            "running": running,
+            "agents_ready": len(ready),
+            "agents": len(listed),
+            "next_thing": then and {"says": then[0], "url": request.build_absolute_uri(then[2])},
+        }
+        return Response(HomeSerializer(told).data)
+
+
+def _running(rows: Any, kind: str) -> list[dict[str, Any]]:
+    """Of the latest, as on the page."""
+    found = []
+    for row in rows[: home.LATEST]:
+        live = row.progress() if kind == "study" else row.live()
+        if live.running:
+            says = f"{live.fields['headline']}: {live.fields['detail']}".removesuffix(": ")
+            found.append({"kind": kind, "id": row.pk, "name": str(row), "says": says})
+    return found
