@@ -34,6 +34,7 @@ urlpatterns = [
     path("connections/<slug:name>/", connection_views.connection, name="connection"),
     path("connections/<slug:name>/test/", connection_views.connection_test, name="connection-test"),
     path("connections/<slug:name>/delete/", connection_views.connection_delete, name="connection-delete"),
+    path("embedded-model/test/", connection_views.embedded_test, name="embedded-test"),
     path("live-goals/", live_views.goals_new, name="live-goals"),
     path("held/", holding_views.held_steps, name="held-steps"),
     path("held/<int:pk>/", holding_views.held_step_decide, name="held-step-decide"),

@@ -8,8 +8,9 @@ from django.views.decorators.http import require_POST
 
 from agents.connections.forms import ConnectionForm
 from agents.llm import connection as llm_connection
-from agents.llm import embedded
+from agents.llm import embedded, trying
 from agents.models import Connection
+from annotations.shown_progress import span_text
 
 
 def connections(request: HttpRequest) -> HttpResponse:
@@ -49,6 +50,19 @@ def connection_test(request: HttpRequest, name: str) -> HttpResponse:
     found = get_object_or_404(Connection, name=name)
     test(found)
     return redirect("connection", found.name)
+
+
+@require_POST
+def embedded_test(request: HttpRequest) -> HttpResponse:
+    """Ask the model in the worker something, in a process of its own; what it said and how long that took is shown."""
+    _require(request)
+    found = trying.tried()
+    if found["error"]:
+        messages.error(request, f"The model in the worker does not answer: {found['error']}.")
+    else:
+        took = f"in {span_text(found['seconds'])}, after {span_text(found['loading'])} of loading it"
+        messages.success(request, f"The model in the worker said {took}: “{found['reply']}”")
+    return redirect("connections")
 
 
 @require_POST

@@ -1,5 +1,7 @@
 """Studies, shards and scores; a POST to studies starts an evaluation."""
 
+from typing import Any
+
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpResponse, HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
@@ -28,6 +30,7 @@ from evaluation.scores import exporting
 from evaluation.scores import failures as reasons_of
 from evaluation.scores.reviewed import store_all_scores
 from evaluation.studies import filters, serializers
+from evaluation.studies.connecting import Through
 from evaluation.studies.expecting import expected
 from evaluation.studies.findings import RunFindings
 from evaluation.studies.page import failed_steps, failure_rows, plots_context
@@ -135,7 +138,7 @@ class StudyViewSet(StartsWork, MetricsMixin, ReadOnlyViewSet):
 
         def work() -> Response:
             try:
-                study = create_study(user=request.user, **wanted.validated_data)
+                study = create_study(user=request.user, **_study_of(wanted.validated_data))
             except ValueError as error:
                 raise ValidationError({"detail": str(error)}) from error
             location = reverse("api:study-detail", [study.pk], request=request)
@@ -158,7 +161,8 @@ class StudyViewSet(StartsWork, MetricsMixin, ReadOnlyViewSet):
             raise ValidationError({"detail": str(error)}) from error
         preset = {"preset": asked["preset"]} if asked["preset"] else {}
         where = (asked["splits"], asked["limit"], asked["websites"], asked["overrides"] | preset)
-        found = expected(request.user, asked["dataset"], recipes, *where)
+        through = Through(asked["connection"], asked["encoder"])
+        found = expected(request.user, asked["dataset"], recipes, *where, through=through)
         return Response(serializers.ForecastSerializer(found.times(len(asked["seeds"]))).data)
 
     @extend_schema(
@@ -226,6 +230,13 @@ class StudyViewSet(StartsWork, MetricsMixin, ReadOnlyViewSet):
             return Response(self.get_serializer(self.get_object()).data)
 
         return idempotency.once(request, work)
+
+
+def _study_of(asked: dict[str, Any]) -> dict[str, Any]:
+    """What a request asks for, as `create_study` takes it."""
+    rest = dict(asked)
+    through = Through(rest.pop("connection"), rest.pop("encoder"))
+    return rest | {"through": through}
 
 
 class ShardViewSet(ReadOnlyViewSet):

@@ -20,6 +20,7 @@ from annotations.shown_progress import span_text
 from annotations.text.amounts import amount
 from evaluation.metrics.scores import PRESETS
 from evaluation.models import Shard
+from evaluation.studies.connecting import Through
 from evaluation.studies.forms import settings_in
 from evaluation.studies.running import as_it_runs, unready
 
@@ -115,6 +116,8 @@ def expected(
     limit: int | None = None,
     websites: Sequence[str] = (),
     overrides: dict[str, str] | None = None,
+    *,
+    through: Through = Through(),  # noqa: B008  # frozen
 ) -> Expected:
     """Of recipes × splits as `running.create_study` takes them; no split means the whole dataset, no website all. A
     preset is one of the `overrides`."""
@@ -126,7 +129,8 @@ def expected(
         rows = [dataset.conversations.to_decide(split, websites, episodes=live) for split in runs]
         counts = [list(one.values_list("step_count", flat=True)[:limit]) for one in rows]
         steps = sum(len(found) if live else sum(found) for found in counts)
-    forecasts = [_forecast(user, recipe, dataset, steps, overrides or {}) for recipe in recipes]
+    changes = [through.settings_of(recipe) | (overrides or {}) for recipe in recipes]
+    forecasts = [_forecast(user, one, dataset, steps, each) for one, each in zip(recipes, changes, strict=True)]
     unit = "episode" if live else "step"
     waiting = Run.objects.open().filter(shards__in=Shard.objects.open()).distinct().count()
     return Expected(len(recipes) * len(runs), steps * len(recipes), unit, forecasts, waiting)
@@ -148,7 +152,8 @@ def asked(user: User, query: QueryDict, datasets: dict[str, Dataset], offered: d
     splits = [split for split in query.getlist("splits") if split in there]
     if (preset := query.get("preset", "")) in PRESETS:
         changed["preset"] = preset
-    return expected(user, dataset, recipes, splits, most, query.getlist("websites"), changed)
+    through = Through(query.get("connection", ""), query.get("encoder", ""))
+    return expected(user, dataset, recipes, splits, most, query.getlist("websites"), changed, through=through)
 
 
 def _forecast(user: User, recipe: Recipe, dataset: Dataset, steps: int, overrides: dict[str, str]) -> Forecast:

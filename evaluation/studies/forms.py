@@ -17,6 +17,8 @@ from annotations.forms import choice_field
 from annotations.models import Dataset
 from evaluation.models import Study
 from evaluation.models.studies import BudgetLimits
+from evaluation.studies import connecting
+from evaluation.studies.connecting import Through
 from evaluation.studies.running import create_study
 
 LESS_OFTEN = ("seed", "preset", "overrides", "budget_tokens", "budget_cost", "budget_seconds", "name")
@@ -60,6 +62,14 @@ class StudyForm(forms.Form):
     limit = forms.IntegerField(
         required=False, min_value=1, label="Conversations", help_text="Only the first so many. Empty: all."
     )
+    connection = forms.ChoiceField(
+        required=False,
+        label="Answered by",
+        help_text="For the recipes that ask a language model; the others run as they do.",
+    )
+    encoder = forms.ChoiceField(
+        required=False, label="Embedded by", help_text="For the recipes that embed what they recall."
+    )
     seed = forms.IntegerField(initial=0, min_value=0, max_value=2**31 - 1)
     preset = forms.ChoiceField(
         required=False,
@@ -84,6 +94,11 @@ class StudyForm(forms.Form):
         self.datasets = {dataset.name: dataset for dataset in datasets}
         choice_field(self, "dataset").choices = [("", "choose a dataset"), *((name, name) for name in self.datasets)]
         choice_field(self, "recipes").choices = [(name, name) for name in self.offered]
+        as_said = ("", "as each recipe says")
+        choice_field(self, "connection").choices = [as_said, *connecting.answering()]
+        choice_field(self, "encoder").choices = [as_said, *(encoders := connecting.embedding())]
+        if not encoders:
+            del self.fields["encoder"]
         named = self.datasets.get(self["dataset"].value())
         self.split_counts = named.split_counts() if named else []
         choice_field(self, "splits").choices = [(split, split) for split, _ in self.split_counts]
@@ -108,10 +123,14 @@ class StudyForm(forms.Form):
         """Every setting must exist in every chosen recipe, have a fitting value, and leave nothing missing."""
         super().clean()
         data = self.cleaned_data
+        through = self._through()
+        for field, said in through.faults(self.offered[name] for name in data.get("recipes", [])).items():
+            self.add_error(field, said)
         for name in data.get("recipes", []):
             try:
                 weights.require_open(data.get("overrides", {}))
-                changed = checking.vary(self.offered[name], data.get("overrides", {}))
+                settings = through.settings_of(self.offered[name]) | data.get("overrides", {})
+                changed = checking.vary(self.offered[name], settings)
             except ValueError as error:
                 self.add_error("overrides", f"{name}: {error}")
                 continue
@@ -120,6 +139,9 @@ class StudyForm(forms.Form):
             elif data.get("dataset") and (lacking := lacking_of(data["dataset"], searched(changed))):
                 self.add_error("recipes", f"{name} cannot run on it yet: {'; '.join(lacking)}.")
         return data
+
+    def _through(self) -> Through:
+        return Through(self.cleaned_data.get("connection", ""), self.cleaned_data.get("encoder", ""))
 
     def start(self, user: User) -> Study:
         """The study that it asks for; ValueError says why it cannot start."""
@@ -136,6 +158,7 @@ class StudyForm(forms.Form):
             preset=data["preset"] or None,
             name=data["name"],
             budget=budget_of(data),
+            through=self._through(),
         )
 
 

@@ -31,6 +31,7 @@ from evaluation.models.studies import BudgetLimits
 from evaluation.scores.reviewed import store_all_scores
 from evaluation.scores.scoring import judge_step
 from evaluation.studies.budgets import llm_of
+from evaluation.studies.connecting import Through
 
 logger = logging.getLogger(__name__)
 
@@ -57,13 +58,12 @@ def create_study(
     name: str = "",
     publish: bool = True,
     budget: BudgetLimits | None = None,
+    through: Through = Through(),  # noqa: B008  # frozen
 ) -> Study:
-    """A stored and queued study: recipes × splits × seeds. An empty split means the whole dataset; `websites`, by name,
-    leave the conversations on others out.
-
-    `variants` runs every recipe once with each of these settings besides `overrides`: a sweep. `budget`: hard limits
-    on model calls by unit (tokens, cost, seconds). `user` may be None for the command line. Raises ValueError with a
-    readable message when a recipe cannot run, a setting does not exist, or a split is empty.
+    """A stored and queued study: recipes × splits × seeds. An empty split means the whole dataset; conversations on
+    other `websites`, by name, are left out. `variants` runs every recipe once with each of these settings besides
+    `overrides`: a sweep. `budget`: hard limits on model calls by unit (tokens, cost, seconds). `through`: who answers.
+    Raises ValueError with a readable message when a recipe cannot run, a setting does not exist, or a split is empty.
     """
     settings = [{**(overrides or {}), **variant} for variant in variants or [{}]]
     if user is not None:  # the command line belongs to the machine's operators
@@ -71,8 +71,9 @@ def create_study(
         for each in settings:
             weights.require_open(each)
     _check(recipes, preset, limit, seeds or [])
-    chosen = [_recipe(saved.get(recipe, user), each, preset, dataset) for recipe, each in product(recipes, settings)]
-    named = set[str]().union(*settings)
+    pairs = through.pairs([saved.get(recipe, user) for recipe in recipes], settings)
+    chosen = [_recipe(found, each, preset, dataset) for found, each in pairs]
+    named = set[str]().union(*(each for _, each in pairs))
     with transaction.atomic():
         study = Study.objects.create(
             project=dataset.project,

@@ -72,6 +72,18 @@ class StudyRequestSerializer(RequestSerializer):
         child=serializers.CharField(), default=dict, help_text='Settings to change, such as {"rank.top_k": "20"}.'
     )
     preset = serializers.ChoiceField(choices=Study.Preset.choices, required=False, allow_null=True, default=None)
+    connection = serializers.CharField(
+        max_length=200,
+        default="",
+        allow_blank=True,
+        help_text="Answers the recipes that ask a language model: a connection. Empty: as each recipe says.",
+    )
+    encoder = serializers.CharField(
+        max_length=60,
+        default="",
+        allow_blank=True,
+        help_text="Embeds for the recipes that recall: a connection of kind embedding. Empty: as each recipe says.",
+    )
     name = serializers.CharField(max_length=200, required=False, allow_blank=True, default="")
     budget = BudgetSerializer(required=False, allow_null=True, default=None)
 

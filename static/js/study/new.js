@@ -3,7 +3,7 @@ import { readAgain } from "../shared/parts.js";
 
 const form = /** @type {HTMLFormElement} */ (document.querySelector(".study-form"));
 const OF_DATASET = ["splits", "websites"];
-const ASKED = ["dataset", "recipes", ...OF_DATASET, "limit", "overrides", "preset"];
+const ASKED = ["dataset", "recipes", ...OF_DATASET, "limit", "connection", "encoder", "overrides", "preset"];
 
 form.addEventListener("change", (event) => {
   const { name } = /** @type {HTMLInputElement} */ (event.target);

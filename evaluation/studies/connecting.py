@@ -1,0 +1,65 @@
+"""Who answers the recipes of a study: a connection for those that ask a language model, one for those that embed."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from agents.encoders.embedding import FROM_ENDPOINT
+from agents.llm import connection as llm_connection
+from agents.llm import embedded
+from agents.models import Connection
+from agents.recipes.checking import read_by
+from agents.recipes.literature import Recipe
+from agents.stages.registry import planner_of
+
+NO_MODEL = "None of the chosen recipes asks a language model of its choice: leave the connection as it is."
+NO_ENCODER = "None of the chosen recipes embeds what it recalls: leave the encoder as it is."
+
+
+def answering() -> list[tuple[str, str]]:
+    """What a study may name to answer prompts, as choices: the connections, and the model in the worker."""
+    own = [(embedded.SMOLLM2, "the small model in the worker")]
+    return [*_named(Connection.Kind.LLM), *(own if llm_connection.may_be_embedded() else [])]
+
+
+def embedding() -> list[tuple[str, str]]:
+    return _named(Connection.Kind.EMBEDDING)
+
+
+def _named(kind: str) -> list[tuple[str, str]]:
+    return [(name, name) for name in Connection.objects.filter(kind=kind).values_list("name", flat=True)]
+
+
+@dataclass(frozen=True)
+class Through:
+    """Names of connections; "": as each recipe says."""
+
+    connection: str = ""
+    encoder: str = ""
+
+    def settings_of(self, recipe: Recipe) -> dict[str, str]:
+        """What they change in a recipe: nothing where it asks nobody, or names weights that were trained for it."""
+        changes: dict[str, str] = {}
+        if self.connection and planner_of(recipe).asks and (recipe.plan.backend == "endpoint" or not recipe.plan.model):
+            changes |= {"plan.backend": "endpoint", "plan.model": self.connection}
+        if self.encoder and "recall.encoder" in read_by(recipe):
+            changes["recall.encoder"] = f"{FROM_ENDPOINT}{self.encoder}"
+        return changes
+
+    def pairs(
+        self, recipes: Sequence[Recipe], settings: Sequence[dict[str, str]]
+    ) -> list[tuple[Recipe, dict[str, str]]]:
+        """Every recipe with each of the settings, which come after these. ValueError where they would change nothing
+        in any."""
+        if faults := self.faults(recipes):
+            raise ValueError(" ".join(faults.values()))
+        return [(recipe, self.settings_of(recipe) | each) for recipe in recipes for each in settings]
+
+    def faults(self, recipes: Iterable[Recipe]) -> dict[str, str]:
+        """By field, what would change nothing in any of the recipes."""
+        told = set[str]().union(*(self.settings_of(recipe) for recipe in recipes))
+        found: dict[str, str] = {}
+        if self.connection and "plan.model" not in told:
+            found["connection"] = NO_MODEL
+        if self.encoder and "recall.encoder" not in told:
+            found["encoder"] = NO_ENCODER
+        return found
