@@ -13,6 +13,8 @@ def run_job(job_id: int, placed: bool = False) -> None:
     if not placed and (queue := running.better_queue(job_id)):
         run_job.apply_async((job_id, True), queue=queue)
         return
+    if running.makes_way(job_id):
+        return
     job = Job.objects.claim(job_id)
     if job is not None and running.run(job):
         running.publish(job)

@@ -11,13 +11,16 @@ class EvaluationConfig(AppConfig):
         from agents.recipes import views as recipes
         from agents.training import preparing
         from annotations.corpus import correcting
+        from annotations.jobs import stopping
         from annotations.sample import project
         from evaluation import tasks
+        from evaluation.models import Shard
         from evaluation.reviews import counting
         from evaluation.scores.of_recipes import of_recipe
         from evaluation.studies import running, sample
 
         running.shard_task = tasks.run_shard
+        stopping.watched = lambda: Shard.objects.just_watched().exists()
         counting.count_task = tasks.count_reviews
         recipes.scored = of_recipe
         correcting.on_done.append(counting.wake_on_commit)

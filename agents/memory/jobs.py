@@ -163,7 +163,7 @@ class _Progress:
         pace = (done - self.first) / (now - self.phase_begun) if now > self.phase_begun else 0.0
         values = {"phase": phase, "done": done, "total": total, "unit": unit, "seconds": self.seconds}
         self.job.go_on(values | {"per_second": round(pace, 2) or None} | more)
-        over = stopping.asked() or now - self.begun > work.SLICE_SECONDS
+        over = stopping.asked() or now - self.begun > work.SLICE_SECONDS or stopping.makes_way()
         if over and self.first < done < total:  # each slice does some work
             raise SliceOver
 

@@ -188,7 +188,7 @@ def run_training(job: Job) -> bool:
         raise ValueError("the model or its dataset has been deleted")
 
     def until() -> bool:
-        return stopping.asked() or time.monotonic() - begun > work.SLICE_SECONDS
+        return stopping.asked() or time.monotonic() - begun > work.SLICE_SECONDS or stopping.makes_way()
 
     if not job.progress:  # what an earlier training of this name left here may be of other data or settings
         for name in WORKING:

@@ -30,6 +30,7 @@ from annotations.monitor.outages import OUTAGES
 from annotations.storage import forget_scratch, private_folder, scratch, store
 
 SLICE_SECONDS = 240  # a message must not live longer than the broker's visibility timeout
+WAY_SECONDS = 2  # before a job that made way asks again
 MAX_RUNNING_PER_USER = 5
 LONGEST_NAME: int = Dataset._meta.get_field("name").max_length or 0
 SHOWN_WARNINGS = 100
@@ -156,6 +157,16 @@ def better_queue(pk: int) -> str | None:
     if job is None or job.kind not in NEEDS:
         return None
     return placement.better_queue(job.queue_of(job.kind), NEEDS[job.kind](job))
+
+
+def makes_way(pk: int) -> bool:
+    """Put a waiting job behind what somebody looks at, where it would hold that up; False where it may begin."""
+    job = Job.objects.filter(pk=pk, state=Job.State.QUEUED).first()
+    if job is None or job.queue != "gpu" or not stopping.watched():
+        return False
+    if waking.broker_answers():
+        job_task.apply_async((pk,), queue=job.queue, countdown=WAY_SECONDS)
+    return True
 
 
 def retry(job: Job) -> Job:

@@ -5,8 +5,15 @@ signal, and only they do the work.
 """
 
 import mmap
+import time
+from collections.abc import Callable
+
+LOOK_SECONDS = 1.0  # between two looks at whether somebody waits for this worker
+watched: Callable[[], bool] = bool
+"""Whether somebody looks at something that this worker could do at once; `evaluation.apps` sets it."""
 
 _flag = mmap.mmap(-1, 1)
+_looked = [0.0]
 
 
 class SliceOver(Exception):
@@ -21,6 +28,16 @@ def asked() -> bool:
     return _flag[0] == 1
 
 
+def makes_way() -> bool:
+    """Whether long work that nobody looks at gives its worker to what somebody looks at. It may be asked at every
+    batch."""
+    now = time.monotonic()
+    if now - _looked[0] < LOOK_SECONDS:
+        return False
+    _looked[0] = now
+    return watched()
+
+
 def forget() -> None:
-    """For tests: as if no stop had been asked for."""
-    _flag[0] = 0
+    """For tests: as if no stop had been asked for, and nobody had looked."""
+    _flag[0], _looked[0] = 0, 0.0

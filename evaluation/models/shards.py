@@ -16,6 +16,7 @@ from annotations.models import Conversation, Leased, LeaseQuerySet
 from annotations.shown_progress import ago_text
 
 TELL_AGAIN = timedelta(minutes=2)  # one that waits longer than this gets another message
+WATCHED_FOR = timedelta(minutes=2)  # somebody who looks does not wait longer
 NAMED_WORKERS = 3
 Scorer = Callable[[Run], int]  # replaces the scores of a run; gives the number of steps that they rest on
 
@@ -35,6 +36,11 @@ class ShardQuerySet(LeaseQuerySet["Shard"]):
 
     def waiting(self) -> Self:
         return self.filter(state=Shard.State.QUEUED)
+
+    def just_watched(self) -> Self:
+        """Those that somebody waits for. After WATCHED_FOR they no longer hold up long work: no worker could take
+        them."""
+        return self.waiting().filter(is_watched=True, created_at__gt=timezone.now() - WATCHED_FOR)
 
     def open(self) -> Self:
         """Those that wait or are at work."""

@@ -1,12 +1,17 @@
 """The study that everybody starts by one key: whose it is, one at a time, and for whom there is none."""
 
+from types import SimpleNamespace
+
 import pytest
 from django.core.exceptions import PermissionDenied
 from django.urls import reverse
+from django.utils import timezone
 
 from agents.models import Run
+from annotations.jobs import running, stopping
 from annotations.models import Dataset
-from evaluation.models import Study
+from evaluation.models import Shard, Study
+from evaluation.models.shards import WATCHED_FOR
 from evaluation.studies.watching import NAME, watch
 from tests import factories
 from tests.web.test_permissions import client_of
@@ -52,3 +57,39 @@ def test_it_is_not_for_those_who_only_read_or_work_elsewhere(dataset: Dataset) -
         with pytest.raises(PermissionDenied):
             watch(user)
     assert not Study.objects.exists()
+
+
+# Long work makes way -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def messages(monkeypatch: pytest.MonkeyPatch) -> list[tuple[tuple, dict]]:
+    """What workers are told of jobs."""
+    told: list[tuple[tuple, dict]] = []
+    monkeypatch.setattr(running.waking, "broker_answers", lambda: True)
+    monkeypatch.setattr(running, "job_task", SimpleNamespace(apply_async=lambda *a, **more: told.append((a, more))))
+    stopping.forget()
+    return told
+
+
+def test_a_training_that_is_under_way_ends_its_slice_once_somebody_watches(dataset: Dataset, messages) -> None:
+    assert not stopping.makes_way()
+    watch(factories.make_user("annotator", dataset.project))
+    assert not stopping.makes_way(), "it is looked at once a second"
+    stopping.forget()
+    assert stopping.makes_way()
+    Shard.objects.update(state="running")
+    stopping.forget()
+    assert not stopping.makes_way(), "its worker has it"
+
+
+def test_jobs_that_wait_for_the_same_worker_begin_after_what_is_watched(dataset: Dataset, messages) -> None:
+    training = factories.make_job(dataset.project, kind="train", params={"name": "x", "changes": {}})
+    importing = factories.make_job(dataset.project, kind="import")
+    assert not running.makes_way(training.pk)
+    watch(factories.make_user("annotator", dataset.project))
+    assert running.makes_way(training.pk)
+    assert messages == [(((training.pk,),), {"queue": "gpu", "countdown": running.WAY_SECONDS})]
+    assert not running.makes_way(importing.pk), "files are read by another worker"
+    Shard.objects.update(created_at=timezone.now() - WATCHED_FOR)
+    assert not running.makes_way(training.pk), "nobody waits that long, and no worker could take it"
