@@ -139,7 +139,7 @@ class RecipeSerializer(serializers.Serializer):
     recipe = RecipeField(help_text="Every setting of every stage.")
 
 
-class PartSerializer(serializers.Serializer):
+class IngredientSerializer(serializers.Serializer):
     """One thing that a recipe lacks."""
 
     part = serializers.CharField(source="key")
@@ -156,7 +156,7 @@ class PreparationSerializer(serializers.Serializer):
     missing = serializers.ListField(child=serializers.CharField(), help_text="As in the recipe; empty: it can run.")
     seconds = serializers.IntegerField(help_text="Of what nobody makes yet, in all.")
     running_seconds = serializers.IntegerField(help_text="Of what is being made, in all, from its start.")
-    parts = PartSerializer(many=True)
+    parts = IngredientSerializer(many=True)
 
 
 # What `agents.replay.rows` builds; declared here for the schema. Nothing else reads these classes.
