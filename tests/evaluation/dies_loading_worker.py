@@ -16,13 +16,17 @@ died = Path(os.environ["DEATHS"])
 build_pipeline = runner.build_pipeline
 
 
-def deadly(*args):
-    """Takes its whole process down, until there are no deaths left."""
-    if left := int(died.read_text()):
-        died.write_text(str(left - 1))
-        os._exit(137)
-    return build_pipeline(*args)
+def die_or(load):
+    """`load`, before which its whole process goes down until there are no deaths left."""
+
+    def deadly(*args):
+        if left := int(died.read_text()):
+            died.write_text(str(left - 1))
+            os._exit(137)
+        return load(*args)
+
+    return deadly
 
 
-runner.build_pipeline = deadly
-encoding.encoder_named = lambda name: CachedEncoder(HashEncoder())
+runner.build_pipeline = die_or(build_pipeline)
+encoding.encoder_named = die_or(lambda name: CachedEncoder(HashEncoder()))

@@ -6,7 +6,8 @@ from typing import TypeVar
 import pytest
 from django.utils import timezone
 
-from agents.models import Run
+from agents.memory.jobs import start_embedding
+from agents.models import MemorySnippet, Run
 from annotations.jobs import running as jobs
 from annotations.models import Job
 from annotations.models.jobs import LOADING
@@ -56,6 +57,23 @@ def test_three_workers_killed_while_models_load_change_nothing_of_a_study(
     assert (Run.objects.get(pk=run.pk).state, shard.state, shard.loading_deaths) == (Run.State.DONE, State.DONE, 0)
     reference = undisturbed(dataset)
     assert (rows(run), numbers(run)) == (rows(reference), numbers(reference))
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_three_workers_killed_while_an_encoder_loads_do_not_end_an_embedding(
+    dataset, worker, tmp_path, monkeypatch
+) -> None:
+    deaths = tmp_path / "deaths"
+    deaths.write_text(str(MAX_ATTEMPTS))
+    monkeypatch.setenv("DEATHS", str(deaths))
+    job = start_embedding(user=None, dataset=dataset, parts=["snippets"])
+    killed = worker("killed", "tests.evaluation.dies_loading_worker")
+    killed.wait_until(lambda: Job.objects.get(pk=job.pk).is_over, 200, "end of the embedding")
+    job.refresh_from_db()
+    assert (job.state, job.last_error, job.loading_deaths) == (State.DONE, "", 0)
+    assert deaths.read_text() == "0", "it died while the encoder was loading"
+    assert MemorySnippet.objects.filter(conversation__dataset=dataset).count() == 30
 
 
 def test_deaths_while_models_load_use_up_no_attempt_and_wait_longer_each_time(shard) -> None:
