@@ -71,7 +71,7 @@ class FailedStep:
         found: list[str] = []
         for element in self.root.iter("*"):
             found += (element.text or "", *(element.get(name, "") for name in SALIENT_ATTRIBUTES), element.tail or "")
-        return words(" ".join(found))
+        return plain_words(" ".join(found))
 
     def elements(self, node_ids: tuple[str, ...]) -> list[Element]:
         """Those of the page with one of these ids."""
@@ -80,11 +80,11 @@ class FailedStep:
         return [element for element in self.root.iter("*") if element.get(NODE_ID) in node_ids]
 
 
-def words(text: str) -> str:
+def plain_words(text: str) -> str:
     """The words of a text with single spaces between them, without case and punctuation."""
     return " ".join(_WORD.findall(text.casefold()))
 
 
 def says(text: str, wanted: str) -> bool:
-    """Whether whole words of a text are these, in this order; both as `words` gives them."""
+    """Whether whole words of a text are these, in this order; both as `plain_words` gives them."""
     return bool(wanted) and f" {wanted} " in f" {text} "

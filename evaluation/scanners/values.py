@@ -1,6 +1,6 @@
 """Failures to say the right value. Core."""
 
-from evaluation.scanners.step import FailedStep, says, words
+from evaluation.scanners.step import FailedStep, plain_words, says
 
 CHOSEN_FROM_PAGE = "SELECT"
 WITH_VALUE = (CHOSEN_FROM_PAGE, "TYPE", "SAY")
@@ -8,40 +8,40 @@ WITH_VALUE = (CHOSEN_FROM_PAGE, "TYPE", "SAY")
 
 def stale_memory(step: FailedStep) -> str:
     """The action or value is one of an earlier turn, which holds no longer."""
-    done, instruction = step.done, words(step.instruction)
+    done, instruction = step.done, plain_words(step.instruction)
     if done.words and done.words != step.gold.words:
         for one in reversed(step.memory):
             if one.words == done.words:
                 return f"did again what was right in turn {one.turn_index + 1}"
-    value = words(done.value)
-    if not value or value == words(step.gold.value) or says(instruction, value):
+    value = plain_words(done.value)
+    if not value or value == plain_words(step.gold.value) or says(instruction, value):
         return ""
     for one in reversed(step.memory):
-        if says(words(one.words), value) or says(words(one.instruction), value):
+        if says(plain_words(one.words), value) or says(plain_words(one.instruction), value):
             return f"“{done.value}” was of turn {one.turn_index + 1}"
     for index, said in reversed(list(enumerate(step.earlier))):
-        if says(words(said), value):
+        if says(plain_words(said), value):
             return f"“{done.value}” was of turn {index + 1}"
     return ""
 
 
 def copied_wrong_value(step: FailedStep) -> str:
     """The value is a wrong one that stands in the instruction or on the page, word for word."""
-    value, wanted = words(step.done.value), words(step.gold.value)
+    value, wanted = plain_words(step.done.value), plain_words(step.gold.value)
     if not value or not wanted or value == wanted:
         return ""
-    if says(words(step.instruction), value):
+    if says(plain_words(step.instruction), value):
         return f"“{step.done.value}” stands in the instruction"
     return f"“{step.done.value}” stands on the page" if says(step.page_words, value) else ""
 
 
 def answer_not_on_page(step: FailedStep) -> str:
     """The value asked for is nowhere: what is selected, not on the page; what is written, nor in what was said."""
-    wanted = words(step.gold.value)
+    wanted = plain_words(step.gold.value)
     if step.gold.operation not in WITH_VALUE or not wanted or step.root is None or says(step.page_words, wanted):
         return ""
     if step.gold.operation != CHOSEN_FROM_PAGE and any(
-        says(words(said), wanted) for said in (step.instruction, *step.earlier)
+        says(plain_words(said), wanted) for said in (step.instruction, *step.earlier)
     ):
         return ""
     return f"“{step.gold.value}” is nowhere on the page"
