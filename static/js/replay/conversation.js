@@ -1,17 +1,18 @@
 // The left pane and the film strip: every step of the conversation, stored or not, and where we are.
-import { actionText, make, milliseconds } from "../shared/elements.js";
+import { actionText, make, milliseconds, the } from "../shared/elements.js";
 
 const SAID = { ok: "right", bad: "wrong", done: "decided", running: "being decided", pending: "not decided yet" };
 const DENSE = 60; // cells; above it they carry no numbers
 
-/** Of a hidden step a row tells only that it was decided. @param {any} row */
-function isShown(row) {
-  return row !== undefined && row.operation !== null;
-}
-
-/** @param {any} row */
-function decided(row) {
-  return isShown(row) ? actionText(row) : "hidden";
+/**
+ * What is told of a stored step; null of one that is not stored, or hidden: of those a row tells only that it was decided.
+ * @param {import("./store.js").StoredRow | undefined} row
+ * @returns {import("../shared/elements.js").Action & {[name: string]: any} | null}
+ */
+function told(row) {
+  return row !== undefined && row.operation !== null
+    ? /** @type {import("../shared/elements.js").Action & {[name: string]: any}} */ (/** @type {unknown} */ (row))
+    : null;
 }
 
 /** Turns with their steps, as links: a step's own address opens in another tab too. */
@@ -22,6 +23,8 @@ export class ConversationPane {
     this.store = store;
     /** @type {HTMLElement[]} */
     this.nodes = [];
+    /** @type {HTMLAnchorElement[]} */
+    this.links = [];
     this.build();
   }
 
@@ -36,6 +39,7 @@ export class ConversationPane {
     this.root.append(...this.nodes);
   }
 
+  /** @param {number} seq */
   #link(seq) {
     const link = make(
       "a.step",
@@ -49,20 +53,23 @@ export class ConversationPane {
     return link;
   }
 
+  /** @param {number} seq */
   update(seq) {
     const [link, row, mark] = [this.links[seq], this.store.rows.get(seq), this.store.mark(seq)];
     if (!link) return;
-    const [sign, text, time] = link.children;
+    const shown = told(row);
+    const [sign, text, time] = /** @type {Iterable<HTMLElement>} */ (/** @type {unknown} */ (link.children));
     sign.className = `sign ${mark}`;
     sign.replaceChildren(make("span.sr", {}, SAID[mark]));
-    text.textContent = row ? decided(row) : mark === "running" ? "…" : "pending";
+    text.textContent = row ? (shown ? actionText(shown) : "hidden") : mark === "running" ? "…" : "pending";
     text.title = row?.action_repr ?? "";
-    time.textContent = row?.done_by || (isShown(row) ? milliseconds(row.milliseconds) : "");
+    time.textContent = row?.done_by || (shown ? milliseconds(shown.milliseconds) : "");
     time.classList.toggle("person", Boolean(row?.done_by));
     time.title = row?.done_by ? `Shown by ${row.done_by}, in the agent's place` : "";
     link.classList.toggle("todo", !row);
   }
 
+  /** @param {number} seq @param {number} previous */
   select(seq, previous) {
     this.links[previous]?.removeAttribute("aria-current");
     if (!this.links[seq]) return;
@@ -73,9 +80,12 @@ export class ConversationPane {
 
 /** One cell per step, turns apart: solid green foot for right, double red with a cross for wrong. */
 export class FilmStrip {
+  /** @param {HTMLElement} root @param {import("./store.js").ReplayStore} store */
   constructor(root, store) {
     this.root = root;
     this.store = store;
+    /** @type {HTMLAnchorElement[]} */
+    this.cells = [];
     this.build();
   }
 
@@ -91,11 +101,12 @@ export class FilmStrip {
         title: `Turn ${turn.index + 1}: ${turn.instruction}`,
       });
       for (let seq = turn.first; seq < turn.first + turn.step_count; seq += 1) group.append(this.#cell(seq));
-      group.style.flexGrow = turn.step_count;
+      group.style.flexGrow = String(turn.step_count);
       root.append(group);
     }
   }
 
+  /** @param {number} seq */
   #cell(seq) {
     // The pane holds the same links in the order of reading; these are for the mouse.
     const cell = make("a.cell", { href: `${this.store.url}steps/${seq}/`, "data-seq": seq, tabindex: -1 }, seq + 1);
@@ -105,21 +116,23 @@ export class FilmStrip {
     return cell;
   }
 
+  /** @param {number} seq */
   update(seq) {
     const cell = this.cells[seq];
     if (!cell) return;
-    const [row, mark] = [this.store.rows.get(seq), this.store.mark(seq)];
+    const [shown, mark] = [told(this.store.rows.get(seq)), this.store.mark(seq)];
     cell.className = `cell ${mark}`;
-    cell.querySelector(".did").textContent = isShown(row) ? actionText(row) : "";
-    cell.title = `Step ${seq + 1}: ${isShown(row) ? `${actionText(row)} · ${SAID[mark]}` : SAID[mark]}`;
+    the(cell, ".did").textContent = shown ? actionText(shown) : "";
+    cell.title = `Step ${seq + 1}: ${shown ? `${actionText(shown)} · ${SAID[mark]}` : SAID[mark]}`;
   }
 
-  /** A step that people judged: the first letter of what they said. */
+  /** A step that people judged: the first letter of what they said. @param {number} seq @param {string} [verdict] */
   review(seq, verdict) {
     if (verdict) this.cells[seq].dataset.review = verdict;
     else delete this.cells[seq].dataset.review;
   }
 
+  /** @param {number} seq @param {number} previous */
   select(seq, previous) {
     this.cells[previous]?.removeAttribute("aria-current");
     if (!this.cells[seq]) return;

@@ -1,5 +1,5 @@
 // The replay page: one step at a time, each under its own address, of a trajectory that may still be running.
-import { around, button } from "../shared/elements.js";
+import { around, button, the } from "../shared/elements.js";
 import { bind, press } from "../shared/keys.js";
 import { DriveBar } from "./drive.js";
 import { HeldBar } from "./held.js";
@@ -10,8 +10,9 @@ import { SidePane } from "./side.js";
 import { ReplayStore } from "./store.js";
 import { ReviewBar } from "./review.js";
 
-const data = JSON.parse(document.getElementById("replay-data").textContent);
-const element = (id) => document.getElementById(id);
+/** @param {string} id */
+const element = (id) => the(document, `#${id}`);
+const data = JSON.parse(element("replay-data").textContent);
 const watched = new URLSearchParams(location.search).has("watch") && data.progress.run_state !== "failed";
 if (watched) data.progress.steps = []; // they are shown one after the other, from the first on
 const store = new ReplayStore(data);
@@ -258,13 +259,13 @@ function bindKeys() {
     ["k", "Previous conversation of the run", () => goConversation("previous")],
     ["c", "Copy the link to this step", copyLink],
   ];
-  const asked = /** @type {HTMLAnchorElement | null} */ (element("next-asked"));
+  const asked = /** @type {HTMLAnchorElement | null} */ (document.getElementById("next-asked"));
   if (asked) keys.push(["q", "Next step of the review queue", () => nextAsked(asked)]);
   for (const [spec, label, run] of keys) bind(spec, label, run);
   for (const tab of document.querySelectorAll("#page [role=tab]")) {
-    const number = TABS.indexOf(tab.dataset.tab) + 1;
-    bind(String(number), tab.textContent.trim(), () => chooseTab(tab.dataset.tab));
-    tab.addEventListener("click", () => chooseTab(tab.dataset.tab));
+    const name = tab.dataset.tab ?? "";
+    bind(String(TABS.indexOf(name) + 1), tab.textContent.trim(), () => chooseTab(name));
+    tab.addEventListener("click", () => chooseTab(name));
   }
 }
 
@@ -284,7 +285,7 @@ function listen() {
   });
 }
 
-const asked = new URLSearchParams(location.search).get("tab");
+const asked = new URLSearchParams(location.search).get("tab") ?? "page";
 page.choose(TABS.includes(asked) ? asked : "page");
 bindKeys();
 listen();
