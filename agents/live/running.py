@@ -29,6 +29,7 @@ from annotations.models import Turn
 from annotations.monitor import counters
 from annotations.monitor.spans import span
 from annotations.pages.store import PageStore
+from annotations.text.amounts import amount
 
 ENVIRONMENTS = env_number("LIVE_ENVIRONMENTS", 2, least=1)  # browsers of one worker; two of them fill two cores
 WAITING_SECONDS = 15.0  # that a worker waits for people before it gives the shard back, if nothing else is to do
@@ -75,7 +76,7 @@ class LiveRun:
             for _ in range(min(self.environments - len(browsers.active), len(browsers.waiting))):
                 browsers.free.append(self._open())
             count = len(browsers.free) + len(browsers.active)
-            self.tell(f"acting in {count} browser{'s' if count > 1 else ''}", loaded=True)
+            self.tell(f"acting in {amount(count, 'browser')}", loaded=True)
             while browsers.waiting or browsers.active:
                 browsers.begin()
                 if browsers.active:

@@ -20,6 +20,7 @@ from annotations.models import (
     VerdictRefused,
 )
 from annotations.models.projects import Account
+from annotations.text.amounts import amount
 from annotations.work.campaigns.queue.claiming import room_left
 from annotations.work.desk.write.document import clauses, warnings
 from annotations.work.edits.saving import open_desk
@@ -119,7 +120,7 @@ def tally(bulks: Iterable[BulkAccept]) -> BulkTally:
 
 
 def _counted(count: int, what: str) -> list[str]:
-    return [f"{count} {what}{'' if count == 1 else 's'}"] if count else []
+    return [amount(count, what)] if count else []
 
 
 def _check_chosen(found: CheckedItem | None, version: int) -> None:

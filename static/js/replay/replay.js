@@ -37,7 +37,11 @@ const held = new HeldBar(element("held"), {
   onDecided: () => feed.ask(),
 });
 const drive = new DriveBar(
-  { bar: element("drive"), remote: element("remote"), work: element("page").parentElement },
+  {
+    bar: element("drive"),
+    remote: element("remote"),
+    work: /** @type {HTMLElement} */ (element("page").parentElement),
+  },
   { may: data.decides && data.gold, me: data.me, url: data.drive_url, say, onChange: () => feed.ask() },
 );
 const titled = document.title;
@@ -93,12 +97,12 @@ async function showView(seq) {
 async function prefetch(seq) {
   for (const near of [seq + 1, seq - 1]) {
     if (near < 0 || near >= store.total) continue;
-    const view = await store.load(near).catch(() => null);
+    const view = await store.load(near)?.catch(() => null);
     if (seq !== current) return;
     if (view) page.prefetch(view);
   }
   for (const failure of [store.failure(seq, 1), store.failure(seq, -1)]) {
-    if (failure !== null && seq === current) await store.load(failure).catch(() => null);
+    if (failure !== null && seq === current) await store.load(failure)?.catch(() => null);
   }
 }
 
