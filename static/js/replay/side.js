@@ -21,6 +21,8 @@ const LISTED = 8;
 const HIDDEN =
   "What agents did in test splits is hidden from you with the gold, which it repeats: an admin of the project can let you see it.";
 
+/** @typedef {{node_id: string, score: number, text?: string, name?: string}} Candidate */
+
 export class SidePane {
   /**
    * @param {HTMLElement} root
@@ -36,6 +38,7 @@ export class SidePane {
     root.addEventListener("toggle", (event) => this.#remember(event.target), true);
   }
 
+  /** @param {any} element */
   #remember(element) {
     if (!element.dataset?.remember) return;
     if (element.open) this.open.add(element.dataset.remember);
@@ -47,6 +50,7 @@ export class SidePane {
     this.root.setAttribute("aria-busy", "true");
   }
 
+  /** @param {string} message */
   showError(message) {
     this.#fill(section("Decision", null, make("p.note.bad", {}, message)));
   }
@@ -76,6 +80,7 @@ export class SidePane {
     this.#fill(...sections);
   }
 
+  /** @param {...Node} sections */
   #fill(...sections) {
     this.options.onHover(null); // rows that go away never say that the pointer left them
     const top = this.root.scrollTop;
@@ -84,6 +89,7 @@ export class SidePane {
     this.root.removeAttribute("aria-busy");
   }
 
+  /** @param {any} detail */
   #decision(detail) {
     const rows = make("div.actions-shown", {}, this.#named("predicted", "pred", detail.node_id), action(detail));
     if (detail.gold) rows.append(this.#named("gold", "gold", detail.gold.node_ids[0]), action(detail.gold));
@@ -97,7 +103,7 @@ export class SidePane {
     return section("Decision", null, rows, words, ...notes, ...corrections(detail), reword(detail), happened(detail));
   }
 
-  /** A tag that brings its element into view. */
+  /** A tag that brings its element into view. @param {string} text @param {string} look @param {string} node */
   #named(text, look, node) {
     const tag = make(
       `button.plain.tag.${look}`,
@@ -108,6 +114,7 @@ export class SidePane {
     return tag;
   }
 
+  /** @param {HTMLElement} button @param {string} node */
   #point(button, node) {
     button.addEventListener("pointerenter", () => this.options.onHover(node));
     button.addEventListener("pointerleave", () => this.options.onHover(null));
@@ -116,15 +123,16 @@ export class SidePane {
     button.addEventListener("click", () => this.options.onPick(node));
   }
 
+  /** @param {Record<string, any>} detail */
   #candidates({ candidates, candidate_total: total, gold, gold_rank: goldRank, trace }) {
     const heading = candidates.length ? `${total.toLocaleString("en")} ranked` : null;
     if (!candidates.length) return section("Candidates", null, missing("rank"));
     const golden = new Set(gold?.node_ids);
-    const named = candidates.filter((one) => one.text).length || candidates.length;
+    const named = candidates.filter((/** @type {Candidate} */ one) => one.text).length || candidates.length;
     const shown = this.allCandidates ? named : Math.min(LISTED, named);
-    const best = Math.max(...candidates.map((one) => one.score));
+    const best = Math.max(...candidates.map((/** @type {Candidate} */ one) => one.score));
     const worst = Math.min(0, candidates[Math.min(named, candidates.length) - 1].score);
-    const row = (place, name) =>
+    const row = (/** @type {number} */ place, /** @type {string | undefined} */ name = undefined) =>
       this.#candidate(
         { name, ...candidates[place] },
         place,
@@ -147,7 +155,7 @@ export class SidePane {
     return section("Candidates", heading, list, more, query(trace.rank, this.open));
   }
 
-  /** The gold element where the list does not reach it; its text is recorded only for the first ones. */
+  /** The gold element where the list does not reach it; its text is recorded only for the first ones. @param {number} goldRank @param {Candidate[]} candidates @param {any} gold @param {(place: number, name?: string) => Node} row */
   #beyond(goldRank, candidates, gold, row) {
     const name = actionParts(gold).name;
     if (goldRank < candidates.length) return row(goldRank, name);
@@ -162,6 +170,7 @@ export class SidePane {
     );
   }
 
+  /** @param {Candidate} one @param {number} place @param {Set<string>} golden @param {number} fraction */
   #candidate({ node_id: node, score, text, name: known }, place, golden, fraction) {
     const isGold = golden.has(node);
     const predicted = node === this.detail.node_id;
@@ -185,12 +194,12 @@ export class SidePane {
     return button;
   }
 
-  /** An element was pointed at in the page. */
+  /** An element was pointed at in the page. @param {string} node */
   pick(node) {
     if (
       !this.root.querySelector(`[data-node="${CSS.escape(node)}"]`) &&
       !this.allCandidates &&
-      this.detail?.candidates.some((one) => one.node_id === node)
+      this.detail?.candidates.some((/** @type {Candidate} */ one) => one.node_id === node)
     ) {
       this.allCandidates = true;
       this.show(this.detail);
@@ -200,11 +209,12 @@ export class SidePane {
     row?.focus({ preventScroll: true });
   }
 
+  /** @param {Record<string, any>} detail */
   #memory({ memory, trace }) {
     const { of, kind } = trace.recall ?? {};
     const count = of === undefined || of === null ? `${memory.length} recalled` : `${memory.length} of ${of} snippets`;
     if (!trace.recall) return section("Memory", null, missing("recall"));
-    const rows = memory.map((snippet) => this.#snippet(snippet));
+    const rows = memory.map((/** @type {Record<string, any>} */ snippet) => this.#snippet(snippet));
     const none = memory.length
       ? null
       : make("p.faint", {}, "nothing recalled: no earlier turn, or nothing near enough");
@@ -219,6 +229,7 @@ export class SidePane {
     return section("Memory", note, make("div.snippets", {}, ...rows), used, ...more, query(trace.recall, this.open));
   }
 
+  /** @param {Record<string, any>} snippet */
   #snippet({ turn_index: turn, step_index: step, instruction, action: done, similarity }) {
     const seq = this.store.place(turn, step);
     const past = representationParts(done);
@@ -232,6 +243,7 @@ export class SidePane {
     return make("a.snippet", { href: `${this.store.url}steps/${seq}/`, "data-seq": seq, title }, ...parts);
   }
 
+  /** @param {Record<string, any>} detail */
   #prompt({ trace, calls, prompt_tokens: asked, completion_tokens: answered }) {
     const used = calls
       ? `${asked.toLocaleString("en")} + ${answered.toLocaleString("en")} tokens · ${calls} ${calls === 1 ? "call" : "calls"}`
@@ -242,7 +254,7 @@ export class SidePane {
     if (reply !== undefined) shown.push(make("pre", {}, asText(reply)));
     if (why !== undefined) shown.push(facts(why));
     if (samples.length > 1) {
-      const texts = samples.map((text) => make("pre", {}, asText(text)));
+      const texts = samples.map((/** @type {string} */ text) => make("pre", {}, asText(text)));
       shown.push(folded("samples", `${samples.length} replies drawn`, make("div", {}, ...texts), this.open));
     }
     if (rounds?.length) shown.push(folded("rounds", `${rounds.length} rounds`, facts(roundFacts(rounds)), this.open));
@@ -251,11 +263,13 @@ export class SidePane {
     return section("Prompt and reply", used, ...shown);
   }
 
-  /** What was considered, the best first, and what was predicted of each. */
+  /** What was considered, the best first, and what was predicted of each. @param {Record<string, any>} detail */
   #branches({ branches }) {
     if (!branches.length) return [];
-    const ordered = branches.toSorted((one, other) => (other.value ?? -Infinity) - (one.value ?? -Infinity));
-    const rows = ordered.map((branch) => {
+    const ordered = branches.toSorted(
+      (/** @type {any} */ one, /** @type {any} */ other) => (other.value ?? -Infinity) - (one.value ?? -Infinity),
+    );
+    const rows = ordered.map((/** @type {any} */ branch) => {
       const value = branch.value === null ? "–" : branch.value.toFixed(2);
       const name = branch.representation || [branch.action.operation, branch.action.value].filter(Boolean).join(" ");
       const head = make(
@@ -272,12 +286,12 @@ export class SidePane {
   }
 
   /** What really happened to the page, read when it is opened, beside what was predicted: of the recorded action, or, of
-   * an episode without a recorded path, of the action that the agent carried out. */
+   * an episode without a recorded path, of the action that the agent carried out. @param {Record<string, any>} detail */
   #changes({ seq, step, gold, branches }) {
     if (step && !gold) return [];
     const content = make("div", {}, make("p.muted", {}, "Comparing the pages …"));
-    const isDone = (branch) => (step ? isRecorded(branch.action, gold) : branch.chosen);
-    const foreseen = branches.find((branch) => branch.prediction && isDone(branch));
+    const isDone = (/** @type {any} */ branch) => (step ? isRecorded(branch.action, gold) : branch.chosen);
+    const foreseen = branches.find((/** @type {any} */ branch) => branch.prediction && isDone(branch));
     const shown = foreseen ? beside("Predicted", make("p", {}, foreseen.prediction), "Happened", content) : content;
     const opened = folded("changes", "Elements by which the next page differs", shown, this.open);
     const address = step ? `/steps/${step}/changes/` : `${this.store.url}steps/${seq}/changes/`;
@@ -285,6 +299,7 @@ export class SidePane {
     return [section("What really happened", foreseen ? "beside what was predicted" : null, opened)];
   }
 
+  /** @param {HTMLElement} content @param {string} address */
   async #compare(content, address) {
     if (content.dataset.address) return;
     content.dataset.address = address;
@@ -297,6 +312,7 @@ export class SidePane {
     }
   }
 
+  /** @param {Record<string, any>} detail */
   #stages({ trace, milliseconds, call_index: call }) {
     const seconds = trace.seconds ?? {};
     const longest = Math.max(0.0001, ...Object.values(seconds).filter(Number.isFinite));
@@ -347,7 +363,7 @@ function reword({ gold, step }) {
   return make("p", {}, make("a.link reword", { href: `/steps/${step}/#wording` }, "The wording or the cut is wrong"));
 }
 
-/** @param {string} title @param {string} note @param {...any} children */
+/** @param {string} title @param {string | null} note @param {...any} children */
 function section(title, note, ...children) {
   return make("section", {}, make("h2", {}, title, note ? make("small", {}, ` ${note}`) : null), ...children);
 }
