@@ -12,6 +12,7 @@ from agents.models import (
     Connection,
     Drive,
     Exemplar,
+    ExemplarSet,
     GuardRule,
     HeldStep,
     LlmReply,
@@ -52,6 +53,18 @@ class ExemplarAdmin(MadeElsewhere):
     list_filter = ["encoder", "dataset", "domain"]
     search_fields = ["key_text", "conversation__source_id"]
     fields = ["dataset", "conversation", "split", "domain", "encoder", "key_text"]
+
+
+@admin.register(ExemplarSet)
+class ExemplarSetAdmin(MadeElsewhere):
+    """`manage.py import_exemplars` reads them from their authors' files."""
+
+    heavy = ("body", "keys")
+    list_display = ["name", "project", "source", "read_from", "created_at"]
+    list_select_related = ["project"]
+    list_filter = ["project", "source"]
+    search_fields = ["name"]
+    fields = ["project", "source", "name", "position", "body", "keys", "read_from", "created_at"]
 
 
 @admin.register(Workflow)

@@ -62,6 +62,7 @@ class Observation:
     demo_turn: int = 0  # number of the current one
     leaked_gold: tuple[str, ...] = ()  # under quirk Q18 only: the published prompts show the gold element
     url: str = ""  # of a live page
+    markup: str = ""  # of a live page its own HTML, where its environment tells it
 
     @cached_property
     def root(self) -> Element:
@@ -78,6 +79,8 @@ class RecordedStep:
     positive_ids: tuple[str, ...] = ()
     rationale: str | None = None
     raw_html: str = ""  # the page as recorded, where cleaning lost the target and the data hold it
+    shown: str = ""  # of a planner that writes programs: what it saw of the page
+    program: str = ""  # and what it wrote, of which this action is a call
 
 
 @dataclass(frozen=True)

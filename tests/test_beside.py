@@ -42,9 +42,6 @@ def crashing_cases() -> dict[str, list]:
         for action in turn["actions"]:
             action["pos_candidates"] = [{"backend_node_id": "absent", "rank": 0}]
     page = cases.load("dom_prune_repr")[0]
-    prompt = next(case for case in cases.load("synapse_miniwob_prompts") if case["exemplar"].get("code_filter_prompt"))
-    prompt |= {"env_name": "click-pie", "no_filter_arg": False, "exemplar_name": "click-pie", "steps": []}
-    prompt["exemplar"] = {"demo": [{"state": "s", "obs": "o", "act": "a"}], "code_filter_prompt": "C"}
     unread = {"text": "", "error": "IndexError: string index out of range"}
     return {
         "planners/history_messages": [
@@ -54,7 +51,6 @@ def crashing_cases() -> dict[str, list]:
         "planners/dom_prune_repr": [
             {key: page[key] for key in ("html", "params")} | {"candidate_ids": ["absent"], "error": "IndexError"}
         ],
-        "planners/synapse_miniwob_prompts": [prompt | {"error": "KeyError: 'filter_prompt'"}],
         "planners/postprocess_multichoice": [unread],
         "weblinx_wma/weblinx_action_parse": {
             "cases": [
@@ -71,7 +67,7 @@ def test_a_case_may_record_an_error_instead_of_a_result(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / f"{name}.json").write_text(json.dumps(found))
     tests = [f"tests/conformance/test_{Path(name).name}.py" for name in files]
-    assert "6 passed" in run(tmp_path, *tests, "-k", "not stop_strings").splitlines()[-1]
+    assert "5 passed" in run(tmp_path, *tests).splitlines()[-1]
 
 
 def test_the_clone_alone_has_cases_of_every_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ WINGS = {
         work.api work.admin releases sample
     """.split(),
     "agents": """
-        prompts encoders guard.policy models llm weblinx types environments
+        prompts encoders guard.policy models llm weblinx types environments programs
         recipes.declaring recipes.settings recipes.published recipes.literature
         trace observations world_model guard words stages.state stages.kind stages.models learned generators
         stages.observe stages.rank stages.recall stages.simplify stages.compose stages.plan stages.imagine stages.act
@@ -81,7 +81,8 @@ CORE = """
     agents.words agents.words.* agents.generators agents.generators.* agents.learned agents.learned.*
     agents.memory.workflow_text agents.llm agents.llm.*
     agents.prompts agents.prompts.*
-    agents.weblinx agents.weblinx.* agents.environments agents.environments.* agents.world_model agents.world_model.*
+    agents.weblinx agents.weblinx.* agents.environments agents.environments.* agents.programs agents.programs.*
+    agents.world_model agents.world_model.*
     agents.guard agents.guard.*
     agents.training agents.training.settings agents.training.loop
     agents.training.checkpoint agents.training.weights agents.training.examples agents.training.pairs

@@ -39,7 +39,6 @@ LONGER = {
     "agents.recipes.literature": 430,  # every published agent on one page
     # What published code calls with as many.
     "agents.memory.retrieve.DatasetMemory.__init__()": 8,
-    "agents.stages.compose.miniwob_prompts.observe()": 8,
     "agents.words.shown_page.format_input()": 8,
     "agents.training.samples.PageSamples.__init__()": 8,
 }

@@ -14,6 +14,16 @@ if TYPE_CHECKING:
 
 AT_ONCE = frozenset({"date", "time", "month", "week", "datetime-local", "color", "range"})  # not typed key by key
 KEYS = frozenset("Enter Tab Escape Backspace Delete ArrowLeft ArrowRight ArrowUp ArrowDown Home End Space".split())
+CHORDS = frozenset({"Control+a", "Control+c", "Control+v"})
+FIND = """path => {
+  try {
+    const found = document.evaluate(path, document, null, XPathResult.ORDERED_NODE_SNAPSHOT_TYPE, null);
+    const all = Array.from({length: Math.min(found.snapshotLength, 100)}, (_, place) => found.snapshotItem(place));
+    return all.filter((node) => node instanceof Element);
+  } catch {
+    return null;
+  }
+}"""
 WHAT = """element => ({tag: element.tagName, type: element.type || "", list: element.closest("select") !== null})"""
 SELECT_ALL = """element => {
   element.focus();
@@ -77,10 +87,8 @@ def act(page: ActedPage, action: Action) -> str:
     """Do it; what was done, in words. Raises CannotAct."""
     if action.operation == "STOP":
         return "stopped"
-    if action.operation == "PRESS" and action.node_id is None:
-        return _press(page, action.value)
-    if action.operation == "SCROLL" and action.node_id is None:
-        return _scroll_window(page, action)
+    if action.node_id is None and action.operation in WITHOUT_ELEMENT:
+        return WITHOUT_ELEMENT[action.operation](page, action.value)
     doing = ACTS.get(action.operation)
     if doing is None:
         raise CannotAct(f"{action.operation} is not done here")
@@ -91,6 +99,52 @@ def act(page: ActedPage, action: Action) -> str:
         return doing(page, element, action)
     finally:
         element.dispose()
+
+
+def _found(page: ActedPage, path: str) -> list[Any]:
+    """The elements that an XPath names, in order, as far as they are in sight."""
+    found = page.evaluate_handle(FIND, path)
+    count = found.evaluate("all => all === null ? -1 : all.length")
+    if count < 1:
+        raise CannotAct(f"{path[:200]!r} is no XPath" if count < 0 else f"nothing on the page is {path[:200]!r}")
+    return [found.evaluate_handle("(all, place) => all[place]", place).as_element() for place in range(count)]
+
+
+def _click_all(page: ActedPage, path: str) -> str:
+    """Every element that the path names, in order. What something covers is answered with Enter, as published."""
+    done = []
+    for element in _found(page, path):
+        if element.evaluate(WHAT)["tag"] == "OPTION":
+            done.append(f"chose {page.evaluate(CHOOSE, [element, ''])}")
+            continue
+        point = page.evaluate("element => window.webnavPage.freePoint(element)", element)
+        if point is None:
+            page.keyboard.press("Enter")
+            done.append("pressed Enter, as something covers the next")
+            break
+        page.mouse.click(point["x"], point["y"])
+        done.append(f"clicked at {point['x']:.0f},{point['y']:.0f}")
+    return "; ".join(done)
+
+
+def _choose_first(page: ActedPage, path: str) -> str:
+    option = _found(page, path)[0]
+    if option.evaluate(WHAT)["tag"] != "OPTION":
+        raise CannotAct("the element is no option of a list")
+    return f"chose {page.evaluate(CHOOSE, [option, ''])}"
+
+
+def _hover_all(page: ActedPage, path: str) -> str:
+    points = [_point(page, element) for element in _found(page, path)]
+    for point in points:
+        page.mouse.move(point["x"], point["y"])
+    return "moved to " + ", ".join(f"{point['x']:.0f},{point['y']:.0f}" for point in points)
+
+
+def _type_there(page: ActedPage, text: str) -> str:
+    """Keys, into whatever has the focus."""
+    page.keyboard.type(text)
+    return f"typed {text}"
 
 
 def _element(page: ActedPage, action: Action) -> Any:
@@ -161,7 +215,7 @@ def _press_on(page: ActedPage, element: Any, action: Action) -> str:
 
 
 def _press(page: ActedPage, key: str) -> str:
-    if key not in KEYS and len(key) != 1:
+    if key not in KEYS and key not in CHORDS and len(key) != 1:
         raise CannotAct(f"there is no key {key!r}")
     page.keyboard.press(key)
     return f"pressed {key}"
@@ -218,6 +272,15 @@ def _drag(page: ActedPage, element: Any, action: Action) -> str:
     return f"dragged to {end['x']:.0f},{end['y']:.0f}"
 
 
+# Actions that name no element by its number: `value` is an XPath, or what the keyboard says.
+WITHOUT_ELEMENT: dict[str, Callable[[ActedPage, str], str]] = {
+    "CLICK": _click_all,
+    "SELECT": _choose_first,
+    "HOVER": _hover_all,
+    "TYPE": _type_there,
+    "PRESS": _press,
+    "SCROLL": lambda page, value: _scroll_window(page, Action("SCROLL", None, value)),
+}
 ACTS = {
     "CLICK": _click,
     "TYPE": _type,

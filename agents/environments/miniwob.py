@@ -8,6 +8,7 @@ time, and agents have as long as they need: MiniWoB++ would end an episode after
 import importlib.util
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,6 +41,14 @@ GOAL = """() => {
   const said = core.getUtterance();
   return (typeof said === "string" ? said : said.utterance).replace(/\\s+/g, " ").trim();
 }"""
+# As Synapse reads it: the task's own part of the page, of some tasks with what they open beside it.
+MARKUP = """beside => {
+  const parts = [document.querySelector("#wrap").outerHTML];
+  const own = ["reward-display", "click-canvas", "sync-task-cover", "wrap"];
+  if (beside) for (const one of document.body.children) if (!own.includes(one.id)) parts.push(one.outerHTML);
+  return parts.join("\\n");
+}"""
+OPENS_BESIDE = frozenset({"click-dialog", "click-dialog-2", "use-autocomplete", "choose-date"})
 STATE = "() => ({done: WOB_DONE_GLOBAL, reward: WOB_RAW_REWARD_GLOBAL, reason: WOB_REWARD_REASON})"
 # At rest: nothing moves any more, a menu has opened, and a list that was typed for is there (jQuery UI waits 300 ms).
 SETTLE = """operation => new Promise((done) => {
@@ -90,6 +99,7 @@ class MiniwobEnvironment(browser.OwnBrowser):
         self._context.set_default_timeout(SECONDS * 1000)
         self._context.add_init_script(PAGE_SCRIPT)
         self._pages: OrderedDict[str, Page] = OrderedDict()
+        self._task = ""
 
     def tasks(self) -> Sequence[str]:
         return task_names()
@@ -103,7 +113,8 @@ class MiniwobEnvironment(browser.OwnBrowser):
         page.evaluate(RESET, [page_seed(seed), LONGEST])
         page.wait_for_function(READY)
         page.evaluate(SETTLE, "")
-        return EpisodeStart(page.evaluate(GOAL), page_view(page))
+        self._task = task
+        return EpisodeStart(page.evaluate(GOAL), self.observe())
 
     def _page_of(self, task: str) -> "Page":
         if task not in self._pages:
@@ -116,7 +127,8 @@ class MiniwobEnvironment(browser.OwnBrowser):
         return self._pages[task]
 
     def observe(self) -> PageView:
-        return page_view(self._current())
+        page = self._current()
+        return replace(page_view(page), markup=page.evaluate(MARKUP, self._task in OPENS_BESIDE))
 
     def step(self, action: Action) -> ActionEffect:
         """Do an action and wait until the page is at rest."""
@@ -128,4 +140,4 @@ class MiniwobEnvironment(browser.OwnBrowser):
         if done:
             words += f"; the task has ended with reward {state['reward']:g}"
             words += f" ({state['reason']})" if state["reason"] else ""
-        return ActionEffect(words, float(state["reward"]) if done else 0.0, done, page_view(page))
+        return ActionEffect(words, float(state["reward"]) if done else 0.0, done, self.observe())

@@ -179,4 +179,4 @@ class EnvironmentProcess:
 
 
 def _view(answer: dict[str, Any]) -> PageView:
-    return PageView(answer["html"], answer["url"], answer["elements"], answer["names"])
+    return PageView(answer["html"], answer["url"], answer["elements"], answer["names"], answer["markup"])

@@ -23,6 +23,7 @@ class PageView:
     url: str
     elements: int
     names: dict[str, str]  # element that is worth ranking -> "[role]  name", as action representations show it
+    markup: str = ""  # the page's own HTML, for agents that read that
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """An episode under way: where it is, what is decided of it and carried out, and what waits for a person."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from django.utils import timezone
 
@@ -104,6 +105,7 @@ class LiveEpisode:
             instruction=" ".join((self.turn.instruction, *self.answers)),
             html=self.view.html,
             url=self.view.url,
+            markup=self.view.markup,
             candidate_ids=tuple(sorted(self.view.names)),  # as those of recorded pages
             turn_actions=tuple(step.action for step in self.steps),
             score_key=f"{self.turn.source_id}_{len(self.steps)}",
@@ -111,11 +113,13 @@ class LiveEpisode:
             turn_steps=tuple(self.steps) if with_history else (),
         )
 
-    def did(self, observation: Observation, action: Action) -> None:
+    def did(self, observation: Observation, action: Action, trace: Mapping[str, Any]) -> None:
         """It has acted: what later decisions of the episode are told."""
         past = PastAction(self.words_of(action), action.operation, action.node_id, action.value)
         self.taken += self.drive is None  # a person's steps are none of the agent's
-        self.steps.append(RecordedStep(observation, past, (action.node_id,) if action.node_id else ()))
+        shown, program = trace.get("simplify", {}).get("page", ""), trace.get("plan", {}).get("program", "")
+        targets = (action.node_id,) if action.node_id else ()
+        self.steps.append(RecordedStep(observation, past, targets, shown=shown, program=program))
 
     def store(
         self,
@@ -164,7 +168,7 @@ class ActingEpisode:
     def hear(self, effect: ActionEffect) -> None:
         action = self.next_action
         assert action is not None
-        self.episode.did(self.observation, action)
+        self.episode.did(self.observation, action, self.decision.trace)
         if effect.said:
             self.episode.answers.append(effect.said)
         self.outcomes.append(Outcome(effect.reward, effect.words, effect.turn))

@@ -2,7 +2,13 @@
 
 from collections.abc import Collection
 
+from agents.models import ExemplarSet
 from annotations.models import Dataset, Split
+
+NO_SETS = (
+    "the project {0} has no exemplar sets: clone their authors' repository (docs/prompts.md), then manage.py "
+    "import_exemplars synapse FOLDER --project {0}"
+)
 
 
 def lacking_of(dataset: Dataset, searched: Collection[str]) -> list[str]:
@@ -14,4 +20,6 @@ def lacking_of(dataset: Dataset, searched: Collection[str]) -> list[str]:
         found.append(
             f"{name} has no train split to take exemplars from: import it, or choose a recipe without exemplars"
         )
+    if "exemplar_sets" in searched and not ExemplarSet.objects.filter(project=dataset.project_id).exists():
+        found.append(NO_SETS.format(dataset.project.slug))
     return found

@@ -2,6 +2,7 @@
 
 from agents.models.connections import Connection
 from agents.models.driving import AskedAction, CannotDrive, Drive
+from agents.models.exemplar_sets import ExemplarSet
 from agents.models.guarding import CannotDecide, GuardRule, HeldStep
 from agents.models.memory import Exemplar, MemorySnippet, Workflow, WorkflowVector
 from agents.models.prompts import PromptPack
@@ -20,6 +21,7 @@ __all__ = [
     "Connection",
     "Drive",
     "Exemplar",
+    "ExemplarSet",
     "GuardRule",
     "HeldStep",
     "LlmReply",

@@ -42,8 +42,6 @@ from agents.stages.registry import (
 
 ALWAYS = frozenset({"preset", "batch_size"})
 SHOWN = {"recall.memory": "recalled steps", "recall.exemplars": "exemplars", "recall.workflows": "workflows"}
-
-
 IN_GROUPS = plans(lambda kind: kind.in_groups)
 ON_PAGES = plans(lambda kind: kind.asks and not kind.of_turns)
 
@@ -118,6 +116,8 @@ ENDPOINT: tuple[Holds, str] = (
     lambda recipe, blocks: recipe.plan.backend == "endpoint" or not planner_of(recipe).asks,
     "plan.backend=endpoint",
 )
+SET_WORDS = "recall.exemplars=voted or own, and plan.kind=program"
+SETS: tuple[Holds, str] = (lambda recipe, blocks: "exemplar_set" in blocks, SET_WORDS)
 REPEATING = "a planner whose replies are drawn"
 STRINGS = plans(lambda kind: kind.of_turns)
 STRING = _on_weblinx(STRINGS[0], f" and {STRINGS[1]}")
@@ -162,6 +162,7 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
         lambda recipe, blocks: recipe.compose.trajectory or bool(blocks & {"memory", "exemplars"}),
         "compose.trajectory=true, recalled steps or exemplars",
     ),
+    "simplify.abstraction": SETS,
     "compose.layout": LOCAL,
     "compose.max_tokens": IN_THIS_PROCESS,
     "compose.piece_tokens": IN_THIS_PROCESS,
@@ -184,6 +185,11 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
     "quirks.q14_rationale_joined": (
         lambda recipe, blocks: recipe.recall.rationales != "none" and planner_of(recipe).in_groups,
         f"recall.rationales other than none and {IN_GROUPS[1]}",
+    ),
+    "quirks.q16_missing_fallback_crashes": both(SETS, is_set("simplify.abstraction", "program")),
+    "act.guard": (
+        lambda recipe, blocks: not planner_of(recipe).acts_often,
+        "plan.kind other than program, whose later actions would be held by nobody",
     ),
     "imagine.samples": (
         lambda recipe, blocks: not recipe.quirks.wq22_imagines_every_sample,

@@ -18,7 +18,7 @@ T = TypeVar("T", bound="DataclassInstance")
 RANKERS = ("none", "dual_encoder", "cross_encoder", "dmr", "score_file", *added_kinds("rank.kind"))
 MEMORIES = ("none", "multifaceted", "chronological", "fixed", "task_knn", *added_kinds("recall.memory"))
 PLANNERS = (
-    *("first", "grounded", "multichoice", "generation", "trajectory", "action_string"),
+    *("first", "grounded", "multichoice", "generation", "trajectory", "action_string", "program"),
     *added_kinds("plan.kind"),
 )
 PRESETS = ("faithful", "corrected")
@@ -89,10 +89,11 @@ class RecallSettings(SettingGroup):
     )
     exemplars: str = setting(
         "none",
-        "whole trajectories of the train split shown as examples",
-        choices=("none", "semantic", "environment", "fixed", *added_kinds("recall.exemplars")),
+        "what is shown as examples: whole trajectories of the train split, or the imported set that the page is most "
+        "like (voted) or that belongs to the task (own)",
+        choices=("none", "semantic", "environment", "fixed", "voted", "own", *added_kinds("recall.exemplars")),
     )
-    exemplar_k: int = setting(0, "how many exemplars", least=0)
+    exemplar_k: int = setting(0, "how many exemplars; voted: how many of the nearest keys vote for a set", least=0)
     exemplar_key: Literal["metadata", "task"] = setting(
         "metadata", "what the nearest exemplars are searched by: website, domain and task, or the task alone"
     )
@@ -126,6 +127,12 @@ class SimplifySettings(SettingGroup):
     history_elements: int = setting(3, "elements of earlier pages and exemplars there", least=1)
     memory_pages: Literal["simplified", "whole"] = setting(
         "simplified", "how much of recalled pages is shown; simplified: the used element and four others"
+    )
+    abstraction: Literal["none", "words", "program"] = setting(
+        "none",
+        "what a model makes of the page before it acts, where the exemplar set shows how: nothing, words, or a program "
+        "that finds what matters (words where that fails)",
+        added=True,
     )
 
 
@@ -186,6 +193,12 @@ class PlanSettings(SettingGroup):
         least=1,
     )
     constrained: bool = setting(False, "a local model can only answer in the expected form")
+    programs: int = setting(
+        0,
+        "programs of a live episode at most; 0: as many as Synapse lets its task have, which is 1 of most",
+        least=0,
+        added=True,
+    )
 
 
 @extended
@@ -250,9 +263,9 @@ class ActSettings(SettingGroup):
     )
 
 
-def quirk(what: str) -> Any:
+def quirk(what: str, *, added: bool = False) -> Any:
     """A field of `Quirks`: on by default, as published; `what` says in words what it does."""
-    return setting(True, what)
+    return setting(True, what, added=added)
 
 
 @dataclass(frozen=True)
@@ -271,6 +284,13 @@ class Quirks(SettingGroup):
     q11_item_without_trajectory: bool = quirk("memory items are matched by their own action, without those before it")
     q12_relevant_first: bool = quirk("the most relevant snippet comes first, where a long prompt is cut")
     q14_rationale_joined: bool = quirk("no line break between a value and its rationale")
+    q16_missing_fallback_crashes: bool = quirk(
+        "where a program that abstracts a page fails and its exemplar set has no words for that case, the step fails",
+        added=True,
+    )
+    q17_typed_command_presses: bool = quirk(
+        "a typed text that begins with command is a press of the key with Control", added=True
+    )
     q18_gold_in_top_k: bool = quirk("trajectory prompts always show the gold element, whatever its rank: a leak")
     q19_first_positive_only: bool = quirk("trajectory planners are right on the first gold element only")
     q20_exact_string_success: bool = quirk("a trajectory step succeeds only when its text equals the gold action's")

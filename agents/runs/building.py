@@ -2,6 +2,7 @@
 
 from agents.llm.protocol import Llm
 from agents.memory.encoding import memory_encoder, snippet_form
+from agents.memory.exemplar_sets import ProjectExemplarSets
 from agents.memory.rationales import RationaleWriter
 from agents.memory.retrieve import DatasetMemory
 from agents.memory.transitions import PastTransitions
@@ -31,6 +32,7 @@ def build_pipeline(run: Run, llm: Llm | None = None) -> Pipeline:
     remembered = PastTransitions(run.dataset, encoder)
     policy = GuardRule.objects.policy(run.dataset.project_id)
     parts = Parts(recipe, run.seed, llm, memory, encoder, writer, pack=pack, remembered=remembered, policy=policy)
+    parts.sets = ProjectExemplarSets(run.dataset.project, encoder)
     return Pipeline.of(parts)
 
 
@@ -46,6 +48,7 @@ def build_training(
     pack = pack_of(recipe, dataset)
     writer = RationaleWriter(llm, pack=pack)
     parts = Parts(recipe, seed, llm, memory, encoder, writer, generator=generator, pack=pack)
+    parts.sets = ProjectExemplarSets(dataset.project, encoder)
     if generator is not None:
         return Pipeline.of(parts)
     ranks = recipe.recall.state_in_query or predicts_objective(recipe)

@@ -12,6 +12,7 @@ from agents.prompts.packs import PACKAGED, Pack, webnav
 from agents.recipes.literature import Recipe
 from agents.stages.state import StepState
 from agents.types import Memory, Ranker
+from agents.words.exemplar_sets import ExemplarSets
 from agents.words.generator import Generator
 from agents.words.past import PastPages
 from agents.words.past_step import MissingRationales
@@ -36,6 +37,7 @@ class Parts:
     ranker: Ranker | None = None
     generator: Generator | None = None
     pack: Pack | None = None  # None: the packaged one
+    sets: ExemplarSets | None = None  # that programs are written after
     remembered: Remembered | None = None  # past transitions, for kinds of `imagine`, and the guard
     policy: Sequence[PolicyRule] = ()  # of the guard, on the websites of the run
     planner_asks: bool = True  # whether a model plans
@@ -83,7 +85,7 @@ class StageKind:
     """One way to do a stage: reads some settings, needs what stages before it gave, works on batches.
 
     `reads` are dotted names of settings. `takes` and `gives` name blocks: memory, snippets, rationales, exemplars,
-    workflows, history; what is given and taken by nobody is refused before anything runs.
+    workflows, history, exemplar_set; what is given and taken by nobody is refused before anything runs.
     """
 
     stage: ClassVar[str]

@@ -22,6 +22,7 @@ from agents.stages.plan.choice import Generation, MultipleChoice
 from agents.stages.plan.first import FirstElement
 from agents.stages.plan.following import FollowingElement
 from agents.stages.plan.kinds import Planning, PublishedJudging
+from agents.stages.plan.program import WrittenProgram
 from agents.stages.plan.trajectory import NextAction
 from agents.stages.rank.kinds import CrossEncoded, DenseMarkup, ScoredBefore
 from agents.stages.rank.similar import SimilarElements
@@ -34,6 +35,7 @@ from agents.stages.recall.train_split import (
     NearestWorkflows,
     SiteWorkflows,
 )
+from agents.stages.recall.voted import OwnSet, VotedSet
 from annotations.extensions import STAGES, added
 
 RANKERS = ("cross_encoder", "dual_encoder")  # kinds of model that the stage `rank` uses
@@ -56,7 +58,13 @@ KINDS: dict[str, dict[str, type[StageKind]]] = {
         "fixed": FirstTurns,
         "task_knn": SimilarTurns,
     },
-    "recall.exemplars": {"semantic": NearestExemplars, "environment": DrawnExemplars, "fixed": FixedExemplars},
+    "recall.exemplars": {
+        "semantic": NearestExemplars,
+        "environment": DrawnExemplars,
+        "fixed": FixedExemplars,
+        "voted": VotedSet,
+        "own": OwnSet,
+    },
     "recall.workflows": {"environment": SiteWorkflows, "semantic": NearestWorkflows},
     "plan.kind": {
         "first": FirstElement,
@@ -65,6 +73,7 @@ KINDS: dict[str, dict[str, type[StageKind]]] = {
         "generation": Generation,
         "trajectory": NextAction,
         "action_string": ActionString,
+        "program": WrittenProgram,
     },
     "imagine.kind": {
         "world_model": WorldModel,
@@ -202,7 +211,7 @@ def unfit(recipe: Recipe, pack: Pack) -> str:
 
 
 def searched(recipe: Recipe) -> frozenset[str]:
-    """What a dataset must hold before the recipe runs on it: `exemplars`, `workflows`."""
+    """What a dataset must hold before the recipe runs on it: `exemplars`, `workflows`, `exemplar_sets`."""
     return frozenset().union(*(kind.searches(recipe) for kind in recipe_kinds(recipe)))
 
 

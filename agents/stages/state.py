@@ -18,6 +18,7 @@ from agents.types import (
     RecordedStep,
     Snippet,
 )
+from agents.words.exemplar_sets import PublishedExemplars
 from agents.words.generator import PlannerPrompt
 
 
@@ -41,11 +42,13 @@ class StepState:
     snippets: tuple[Snippet, ...] = ()  # the same for the replay
     exemplars: tuple[PromptExemplar, ...] = ()
     workflows: tuple[PromptWorkflow, ...] = ()
+    exemplar_set: PublishedExemplars | None = None  # that a program is written after
     ranks: Mapping[int, Mapping[str, int]] = field(default_factory=dict)  # of past steps: step -> node id -> rank
     shown: Any = None
     prompt: PlannerPrompt | None = None
     open: bool = True
     action: Action | None = None
+    following: tuple[Action, ...] = ()  # what is done after it without looking at the page again
     drawn: tuple[Action | None, ...] = ()  # the actions of all samples, in the order in which they were drawn
     written: tuple[str, ...] = ()  # the same as the model wrote them, of planners that are judged by that
     shares: tuple[float, ...] = ()  # of `drawn`, where a planner gives its best ones once each, with their probability
@@ -77,7 +80,7 @@ class StepState:
 
     def decision(self) -> Decision:
         return Decision(
-            (self.action,) if self.action else (),
+            (self.action, *self.following) if self.action else (),
             self.ranking,
             self.snippets,
             tuple(exemplar.key for exemplar in self.exemplars),

@@ -28,6 +28,7 @@ from agents.types import (
     RecordedStep,
     Snippet,
 )
+from agents.words.exemplar_sets import PublishedExemplars
 from agents.words.generator import ChatPrompt, Generated, PlannerPrompt
 from agents.words.past_step import RationaleRequest
 from tests.agents.weblinx_demo import browser, chat, make_demo
@@ -131,6 +132,19 @@ def _snippet(step: RecordedStep) -> Snippet:
     return Snippet(seen.key, seen.turn_index, seen.step_index, seen.instruction, step.action.representation, 0.5)
 
 
+class KnownSets:
+    """One exemplar set, with words and without a program for what matters of a page."""
+
+    def prepare(self, embedded: bool) -> None: ...
+
+    def nearest(self, query: np.ndarray, k: int) -> list[str]:
+        return ["boats"] * k
+
+    def find(self, name: str) -> PublishedExemplars:
+        demo = {"state": "<b>Reserve</b>", "obs": "a button", "act": "agent.click_xpath('//b')"}
+        return PublishedExemplars.from_dict(name, {"demo": [demo], "filter_prompt": "What matters?"})
+
+
 class AllCandidates:
     """In place of a ranker."""
 
@@ -183,6 +197,7 @@ def composed(recipe: Recipe, pack: Pack | None = None) -> list[Any]:
     asked = Asked(pack or webnav(), several=recipe.plan.samples > 1)
     encoder = CachedEncoder(HashEncoder())
     parts = Parts(recipe, 0, asked, KnownMemory(), encoder, asked, AllCandidates(), asked, asked.pack)
+    parts.sets = KnownSets()
     Pipeline.of(parts).decide([step.observation for step in recorded()] if recipe.data == "any" else list(turns()))
     return asked.said
 

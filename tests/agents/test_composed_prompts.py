@@ -22,6 +22,7 @@ ASKED = {
     "synapse": (9, "b61a93b4353c7302"),
     "synapse-abstraction": (9, "3b98984708cf67e1"),
     "synapse-no-memory": (9, "b61a93b4353c7302"),
+    "synapse-miniwob": (18, "a5360ebc88316a15"),
     "synapse-conversation": (9, "a85272824fb1ccbb"),
     "self-map": (12, "c938e31336c08bdf"),
     "self-map-mcq": (12, "2cf86ad35c7d159d"),

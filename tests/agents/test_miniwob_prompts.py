@@ -1,17 +1,14 @@
-"""Prompts for MiniWoB++: refusals, exemplars without retrieval, and what happens when generated code fails."""
+"""Prompts for MiniWoB++: refusals, exemplars without retrieval, and what happens when a program fails."""
 
 import pytest
 
 from agents.llm.protocol import Message
 from agents.prompts.packs import webnav
-from agents.stages.compose.miniwob_prompts import (
-    CORRECTED,
-    FAITHFUL,
-    CodeFailed,
+from agents.words.exemplar_sets import (
     PublishedExemplars,
+    abstracting,
     abstracts,
     act_messages,
-    observe,
     own_exemplar,
     prompt_type,
     specifier,
@@ -24,44 +21,45 @@ PIE = {
 }
 
 
-def fail(code, state):
-    raise CodeFailed(code)
+def observed(exemplar, form, told, step, replies, **how):
+    """The observation, and what was asked for it."""
+    asking, asked, reply = abstracting(exemplar, form, told, step, **how), [], None
+    try:
+        while True:
+            call = next(asking) if reply is None else asking.send(reply)
+            asked.append((call.messages[0].content, call.stop))
+            reply = replies[len(asked) - 1]
+    except StopIteration as done:
+        return done.value, asked
 
 
-class Asked:
-    """Answers every call with the same words and keeps what was asked."""
-
-    def __init__(self):
-        self.calls = []
-
-    def __call__(self, messages, stop):
-        self.calls.append((messages[0].content, stop))
-        return "```\nobs = 1\n```"
+FAILS = "```\nobs = 1\n```"
 
 
 def test_q16_a_missing_fallback_prompt_crashes_as_published_and_is_empty_when_corrected():
-    exemplar, ask = PublishedExemplars.from_dict("click-pie", PIE), Asked()
-    arguments = (exemplar, "obs_act", "open", "<svg>2</svg>", 0, ask, fail)
-    with pytest.raises(KeyError, match="filter_prompt"):
-        observe(*arguments, FAITHFUL)
-    assert observe(*arguments, CORRECTED) == "```\nobs = 1\n```"
-    assert ask.calls[0] == ("Code: open", ("Action:", "Output:", "State:"))
-    assert ask.calls[-1] == (
-        "State:\n<svg/>\nObservation:\nslices\n\nState:\n<svg>2</svg>\nObservation:",
-        ("Action:",),
-    )
-
-
-def test_generated_code_gets_what_the_fence_holds_and_the_page():
-    seen = []
-
-    def run(code, state):
-        seen.append((code, state))
-        return "observed"
-
     exemplar = PublishedExemplars.from_dict("click-pie", PIE)
-    assert observe(exemplar, "obs_act", "open", "<svg/>", 0, Asked(), run) == "observed"
-    assert seen == [("obs = 1", "<svg/>")]
+    told = "open", "<svg>2</svg>"
+    with pytest.raises(KeyError, match="filter_prompt"):
+        observed(exemplar, "obs_act", told, 0, [FAILS])
+    found, asked = observed(exemplar, "obs_act", told, 0, [FAILS, "slices, in words"], crashes=False)
+    assert found == "slices, in words"
+    assert asked == [
+        ("Code: open", ("Action:", "Output:", "State:")),
+        ("State:\n<svg/>\nObservation:\nslices\n\nState:\n<svg>2</svg>\nObservation:", ("Action:",)),
+    ]
+
+
+def test_a_program_makes_the_observation_of_the_page():
+    exemplar = PublishedExemplars.from_dict("click-pie", PIE)
+    reply = "Here:\n```python\nimport re\nobs = ', '.join(re.findall('[a-z]+', state))\n```"
+    assert observed(exemplar, "obs_act", ("open", "<svg/>2<g>"), 0, [reply])[0] == "svg, g"
+
+
+def test_without_programs_a_model_says_in_words_what_matters():
+    exemplar = PublishedExemplars.from_dict("click-pie", PIE)
+    found, asked = observed(exemplar, "obs_act", ("open", "<g/>"), 0, ["two slices"], programs=False)
+    assert (found, len(asked)) == ("two slices", 1)
+    assert asked[0][0].endswith("State:\n<g/>\nObservation:")
 
 
 def test_steps_beyond_those_of_the_exemplar_are_asked_without_pairs():
@@ -69,18 +67,19 @@ def test_steps_beyond_those_of_the_exemplar_are_asked_without_pairs():
     exemplar = PublishedExemplars.from_dict(
         "terminal", {"demo": [{"task": "t", "trajectory": steps}], "filter_prompt": ["F"]}
     )
-    ask = Asked()
-    observe(exemplar, "multi_obs_act", "t", "<b/>", 1, ask, fail)
-    assert ask.calls == [("State:\n<b/>\nObservation:", ("Action:", "Output:", "State:"))]
+    _, asked = observed(exemplar, "multi_obs_act", ("t", "<b/>"), 1, ["words"])
+    assert asked == [("State:\n<b/>\nObservation:", ("Action:", "Output:", "State:"))]
 
 
-def test_pages_are_abstracted_in_the_listed_environments_unless_switched_off():
-    assert abstracts("terminal")
-    assert not abstracts("terminal", no_filter=True)
-    assert not abstracts("click-button")
-    for environment in ("click-pie", "book-flight"):
-        with pytest.raises(ValueError, match=f"{environment} are too long"):
-            abstracts(environment, no_filter=True)
+def test_pages_are_abstracted_in_the_listed_tasks_and_in_unknown_ones_unless_switched_off():
+    assert abstracts("terminal", "program")
+    assert abstracts("terminal", "words")
+    assert not abstracts("terminal", "none")
+    assert not abstracts("click-button", "program")
+    assert abstracts("a-task-that-the-paper-does-not-have", "program")
+    for task in ("click-pie", "book-flight"):
+        with pytest.raises(ValueError, match=f"{task} are too long"):
+            abstracts(task, "none")
 
 
 @pytest.mark.parametrize(

@@ -136,8 +136,8 @@ def test_viewers_hear_how_much_is_stored_and_no_batch_counts_the_rows_of_the_run
 
 @pytest.mark.django_db
 def test_a_recipe_that_lacks_something_is_refused_with_the_reason() -> None:
-    with pytest.raises(ValueError, match="synapse-miniwob cannot run: it needs kinds for MiniWoB"):
-        building.build_pipeline(run_of("synapse-miniwob"))
+    with pytest.raises(ValueError, match=r"synapse-miniwob cannot run: it needs recall\.exemplar_k of at least 1"):
+        building.build_pipeline(run_of("synapse-miniwob", **{"recall.exemplar_k": "0"}))
 
 
 @pytest.mark.django_db

@@ -45,3 +45,11 @@ def params(name: str, group: str = "planners", *keys: str) -> list[Any]:
         what = " ".join((f"{name}.json", *keys))
         return [pytest.param(None, marks=needs_shared(f"{what} is not in {folder() / group}, and is not kept here"))]
     return [pytest.param(case, id=str(index)) for index, case in enumerate(cases)]
+
+
+def first_quick(name: str, quick: int = 8) -> list[Any]:
+    """The same, of which all but the first are slow."""
+    return [
+        pytest.param(*case.values, id=case.id, marks=[*case.marks, *([pytest.mark.slow] if place >= quick else [])])
+        for place, case in enumerate(params(name))
+    ]

@@ -1,36 +1,27 @@
 """Published evaluations go in by the door that users take: an import, a study, its stored steps and its scores."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from evaluation.metrics.aggregate import PUBLISHED
 from evaluation.scores.scoring import outcomes
-from tests.conformance.cases import params
+from tests.conformance.cases import first_quick
 from tests.conformance.front_door import PublishedEvaluation, PublishedTask
 from tests.conformance.results import assert_published_result
 
 pytestmark = pytest.mark.django_db
 
 
-QUICK = 3  # of each kind; the other cases are slow
+QUICK = 3  # of each kind
 
 
-def cases(name: str) -> list[Any]:
-    found = params(name)
-    return [
-        pytest.param(*case.values, id=case.id, marks=[*case.marks, *([pytest.mark.slow] if place >= QUICK else [])])
-        for place, case in enumerate(found)
-    ]
-
-
-@pytest.mark.parametrize("case", cases("planner_eval_multichoice"))
+@pytest.mark.parametrize("case", first_quick("planner_eval_multichoice", QUICK))
 def test_multiple_choice(case: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_as_published(PublishedEvaluation(case, "multichoice", tmp_path, monkeypatch))
 
 
-@pytest.mark.parametrize("case", cases("planner_eval_generation"))
+@pytest.mark.parametrize("case", first_quick("planner_eval_generation", QUICK))
 def test_generation(case: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_as_published(PublishedEvaluation(case, "generation", tmp_path, monkeypatch))
 
@@ -55,7 +46,7 @@ def assert_as_published(published: PublishedEvaluation) -> None:
     assert published.predictions(batched) == published.predictions(run), "asked side by side, the same answers count"
 
 
-@pytest.mark.parametrize("case", cases("synapse_eval_sample"))
+@pytest.mark.parametrize("case", first_quick("synapse_eval_sample", QUICK))
 def test_trajectories(case: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task = PublishedTask(case, tmp_path, monkeypatch)
     run = task.run()

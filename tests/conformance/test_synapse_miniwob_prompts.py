@@ -1,77 +1,64 @@
-"""Filter and action prompts of MiniWoB++ episodes with scripted replies."""
+"""Published episodes of Synapse on MiniWoB++ go in by the door that users take: goals, a live study, its steps."""
 
 import pytest
 
-from agents.stages.compose.miniwob_prompts import (
-    CORRECTED,
-    FAITHFUL,
-    FALLBACK_STOP,
-    FILTER_STOP,
-    CodeFailed,
-    PublishedExemplars,
-    abstracts,
-    act_messages,
-    observe,
-    prompt_type,
-)
-from agents.words.trajectory_parse import in_fence
-from tests.conformance.cases import params
-from tests.conformance.crashes import crash_of, error_of
+from agents.models import Run
+from evaluation.scores.live import episodes_of
+from tests.conformance.cases import first_quick
+from tests.conformance.crashes import error_of
+from tests.conformance.program_front_door import PublishedEpisode
 
-CODE = {True: "```python\nobs='OBS'+str(len(state))\n```", False: "```\nraise ValueError()\n```"}
+pytestmark = pytest.mark.django_db
 
 
-def as_dicts(messages):
-    return [{"role": message.role, "content": message.content} for message in messages]
+def episode(case: dict, patch: pytest.MonkeyPatch) -> PublishedEpisode:
+    """With the step that crashed, where one did: it is not among the recorded ones."""
+    crashed = [{"code_ok": False, "act": ""}] if case["error"] else []
+    steps = [*case["steps"], *crashed]
+    published = PublishedEpisode(patch, task=case["env_name"], words=case["task"], page=case["state"], steps=steps)
+    published.import_set(case["exemplar_name"], case["exemplar"], ["key"])
+    published.nearest(["key"])
+    return published
 
 
-def run_code(code, state):
-    """Only the two scripts of the cases come here."""
-    namespace = {"state": state}
-    try:
-        exec(code, namespace)
-    except ValueError as error:
-        raise CodeFailed from error
-    return namespace["obs"]
+CRASHES = {
+    "env_name": "click-pie",
+    "exemplar_name": "click-pie",
+    "exemplar": {"demo": [{"state": "s", "obs": "o", "act": "a"}], "code_filter_prompt": "C"},
+    "no_filter_arg": False,
+    "task": "TASK TEXT",
+    "state": "<div/>",
+    "steps": [],
+    "error": "KeyError: 'filter_prompt'",
+}
 
 
-def steps_of(case):
-    """The recorded steps, and the one that crashed, which may not be among them: only failing code leads there."""
-    return case["steps"] if case["error"] is None else [*case["steps"], {"code_ok": False, "act": ""}]
+@pytest.mark.parametrize("case", first_quick("synapse_miniwob_prompts"))
+def test_prompts_agree_with_the_published_code(case: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    published = episode(case, monkeypatch)
+    settings = {"recall__exemplar_k": "1"} | ({"simplify__abstraction": "none"} if case["no_filter_arg"] else {})
+    run = published.play(**settings)
+    assert run.state == Run.State.DONE, run.error
+    model, rows = published.model, list(run.steps.order_by("seq"))
+    if error_of(case) is KeyError:
+        assert "filter_prompt" in rows[-1].error
+        again = published.play(**settings | {"quirks__q16_missing_fallback_crashes": "false"})
+        assert not again.steps.exclude(error="").exists()
+        return
+    assert len(model.acts) == len(case["steps"])
+    decided = [row for row in rows if row.operation == "TYPE"]
+    for step, asked, filters, row in zip(case["steps"], model.acts, model.filters, decided, strict=False):
+        assert asked[0]["role"] == "system"
+        assert asked[1:] == step["act_messages_after_system"]
+        assert filters == step["filter_calls"]
+        assert (row.trace["simplify"]["page"], row.trace["simplify"]["form"]) == (step["obs"], case["prompt_type"])
+        assert row.trace["plan"]["program"] == step["act"]
+    assert [(row.operation, row.value) for row in rows] == [("TYPE", "x")] * len(case["steps"]) + [("STOP", "")]
+    assert [(one.task, one.reward) for one in episodes_of(run.trajectories.all())] == [(case["env_name"], 0.0)]
+    shown = {score.metric: score.value for score in run.scores.headline("faithful")}
+    assert (shown["episode_success"], shown["episode_steps"]) == (0.0, len(rows))
 
 
-def episode(case, quirks=FAITHFUL):
-    recorded = case["error"] is None
-    exemplar = PublishedExemplars.from_dict(case["exemplar_name"], case["exemplar"])
-    abstract = abstracts(case["env_name"], case["no_filter_arg"])
-    kind = prompt_type(exemplar, abstract)
-    assert not recorded or (not abstract, kind) == (case["effective_no_filter"], case["prompt_type"])
-    history = []
-    for index, step in enumerate(steps_of(case)):
-        calls = []
-
-        def ask(messages, stop, calls=calls, code_ok=step["code_ok"]):
-            calls.append({"messages": as_dicts(messages), "stop": list(stop)})
-            return CODE[code_ok] if len(calls) == 1 else "LLM OBS"
-
-        obs = observe(exemplar, kind, case["task"], case["state"], index, ask, run_code, quirks)
-        messages = act_messages(exemplar, kind, case["task"], history, obs)
-        if recorded:
-            assert calls == step["filter_calls"]
-            assert obs == step["obs"]
-            assert as_dicts(messages) == step["act_messages_after_system"]
-        act = in_fence(f"```python\n{step['act']}\n```")
-        assert act == step["act"]
-        history.append((obs, act))
-
-
-@pytest.mark.parametrize("case", params("synapse_miniwob_prompts"))
-def test_prompts_agree_with_the_published_code(case):
-    with crash_of(case) as crashes:
-        episode(case)
-    if crashes and error_of(case) is KeyError:
-        episode(case, CORRECTED)
-
-
-def test_the_stop_strings_of_the_calls_are_the_published_ones():
-    assert (FILTER_STOP, FALLBACK_STOP) == (("Action:", "Output:", "State:"), ("Action:",))
+def test_a_case_may_record_an_error_instead_of_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Q16: no words for when a program fails."""
+    test_prompts_agree_with_the_published_code(CRASHES, monkeypatch)

@@ -24,7 +24,7 @@ from agents.llm.usage import Usage
 from agents.memory import encoding
 from agents.memory.build import embed_workflows
 from agents.memory.workflow_text import online_prompt
-from agents.models import PromptPack, Run, Trajectory, Workflow
+from agents.models import ExemplarSet, PromptPack, Run, Trajectory, Workflow
 from agents.prompts.packs import Pack, webnav
 from agents.recipes import literature, texts
 from agents.recipes.literature import Recipe
@@ -60,6 +60,14 @@ REPLIES = {
     ),
     "generation": ("Element: what?\nAction: CLICK\nValue: now", "None", "Element: id=1 option price\nAction: CLICK\n"),
     "trajectory": ("Action: `CLICK [9]` (x)", "Action: `TYPE [5] [red shoes]` (x)", "`SELECT [6] [price]`", "None"),
+    "program": (
+        # what abstracts a page, which fails where no program is written; then what acts on it
+        "```\nobs = state[-300:]\n```\n",
+        "```\nagent.click_xpath('//*[@name=\"q\"]')\nagent.type('red shoes')\n```",
+        "```\nagent.type('command+a')\n```",
+        "no program",
+        "```\nagent.click_xpath('//button')\n```",
+    ),
     "action_string": (
         'click(uid="7")',
         "click(x=250, y=30)",
@@ -322,11 +330,23 @@ def _dataset(encoders: Sequence[str]) -> Dataset:
         factories.make_rationale(step, text=f"Rationale of {step.pk}.", source="human")
     rows = [*make_workflows(dataset), factories.make_workflow(dataset, website=first, description="Buys shoes.")]
     _embed(rows, encoders)
+    _import_sets(dataset)
     for place, instruction in enumerate(INSTRUCTIONS):
         Turn.objects.filter(index=place).update(instruction=instruction)
     texts = {name: re.sub(r"\bthe\b", "that very", text) for name, text in webnav().texts.items()}
     PromptPack.objects.add(dataset.project, Pack("other", 1, texts))
     return dataset
+
+
+def _import_sets(dataset: Dataset) -> None:
+    """The sites' own ones, with observations, and without words for when a program fails. By the nearest keys the third
+    turn's pages are those of one, by two or three those of the other."""
+    for place, name in enumerate(("shop", "inn")):
+        body = {"demo": [{"state": f"page of {name}", "obs": f"all of {name}", "act": "agent.press('enter')"}]}
+        body |= {"code_filter_prompt": f"Find what matters to {name}: <task> <state>"}  # type: ignore[dict-item]
+        said = [f"Task: {INSTRUCTIONS[2]} " * (3 - place), *([INSTRUCTIONS[3]] * place * 2)]
+        fields = {"source": "synapse", "position": place, "read_from": "here"}
+        ExemplarSet.objects.create(project=dataset.project, name=name, body=body, keys=said, **fields)
 
 
 def _embed(rows: Sequence[Workflow], encoders: Sequence[str]) -> None:

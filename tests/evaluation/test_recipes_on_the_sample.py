@@ -22,7 +22,7 @@ from tests.evaluation.recipe_world import TEXTS, samples
 from tests.tiny_models import tiny_cross_encoder, tiny_encoder, tiny_t5
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
-LATER = {"synapse-miniwob"}  # its kinds are not there yet
+LATER = {"synapse-miniwob"}  # its exemplar sets lie in their authors' repository
 STAGES = {"observe", "rank", "recall", "plan", "act", "seconds"}
 QUICK = ["mixed_precision=no", "dev_examples=0", "batch_size=4"]
 # Enough for the form of an answer: an untrained model writes "", which the published parsers cannot read.

@@ -19,6 +19,7 @@ MIXED = ["mindact-icl", "self-map", "bare", "synapse", "awm", "mims", "mindact-c
 ELSEWHERE = {
     "act.guard": "what a live run holds: recorded steps are decided as without it",
     "act.guard_seconds": "how long a live run holds it",
+    "plan.programs": "how many programs a live episode takes",
     "batch_size": "how many steps are decided together: results must not depend on it",
     "rank.base": "what a training starts from",
     "plan.base": "what a training starts from",

@@ -35,8 +35,8 @@ APPS = ("annotations", "agents", "evaluation")
 OBSERVATION, EDIT = "One observation, from import to score", "One edit, from a key press to a release"
 # Rows of the tables that these walks do not take: other readers of results, and what only live goals or people do.
 ELSEWHERE = tuple(
-    """agents/live agents/environments agents/holding agents/replay evaluation/reports evaluation/comparing
-    evaluation/reviews""".split()
+    """agents/live agents/environments agents/holding agents/programs agents/replay evaluation/reports
+    evaluation/comparing evaluation/reviews""".split()
 )
 
 

@@ -77,7 +77,7 @@ class Trajectories(StageKind):
         if messages is None:
             state.fail(f"the page and its history exceed {self.limit} tokens")
             return
-        messages = _with_image(messages, state)
+        messages = with_image(messages, state)
         state.prompt = ChatPrompt(tuple(messages), STOP, form=act_pattern(shown_ids(pages.page)))
         state.note(
             "compose",
@@ -127,7 +127,7 @@ def _with_rationales(messages: list[Message], rationales: Sequence[str | None]) 
     return messages
 
 
-def _with_image(messages: list[Message], state: StepState) -> list[Message]:
+def with_image(messages: list[Message], state: StepState) -> list[Message]:
     if state.image is None:
         return messages
     last = messages[-1]

@@ -46,6 +46,7 @@ class Planning(StageKind):
     in_groups: ClassVar[bool] = False  # asks about some elements of a page at a time
     continues: ClassVar[bool] = False  # a trajectory of pages and actions
     takes_best: ClassVar[bool] = False  # looks at the best element alone, however many are kept
+    acts_often: ClassVar[bool] = False  # one decision is several actions
     of_turns: ClassVar[bool] = False  # takes recorded WebLINX turns, and nothing else
     judging: ClassVar[PublishedJudging | None] = None  # None: as ours
 

@@ -1,27 +1,30 @@
-"""Prompts of Synapse on MiniWoB++: exemplar, observation of a page, question (planners.md 7.2 to 7.4).
-
-Core. Models and generated code are called through what is passed in: `ask` answers messages, `run_code` executes a
-model's Python and must keep it from doing harm.
+"""Exemplar sets of Synapse on MiniWoB++: which one a page is like, what a model sees of the page, and what it is asked
+(planners.md 7.2 to 7.4). Core.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
+import numpy as np
+
+from agents.environments.task_sets import SYNAPSE
 from agents.llm.protocol import Message
+from agents.programs.confined import ProgramFailed, observation_of
 from agents.prompts.packs import Pack
+from agents.types import Observation
 from agents.words.trajectory_parse import in_fence
 
 PromptType = Literal["state_act", "obs_act", "multi_state_act", "multi_obs_act"]
-Ask = Callable[[list[Message], tuple[str, ...]], str]  # messages, stop strings -> reply
-RunCode = Callable[[str, str], str]  # Python code, state -> the variable `obs` that it sets; raises CodeFailed
+Abstraction = Literal["none", "words", "program"]
 
-NEIGHBOURS = 3
 FILTER_STOP = ("Action:", "Output:", "State:")
 FALLBACK_STOP = ("Action:",)
 
-# Environments whose pages are abstracted; in all others models see them as they are.
+ACT_STOP = ("Observation:",)
+
+# Of the tasks of the paper those whose pages are abstracted; in the others models see them as they are.
 ABSTRACTED = frozenset(
     (
         "book-flight click-collapsible-2 click-menu click-pie click-shape click-tab-2 click-tab-2-hard count-shape "
@@ -40,19 +43,40 @@ _OWN_EXEMPLAR = {
 }
 
 
-class CodeFailed(Exception):
-    """Generated code raised something, ran too long or set no `obs`."""
+# Programs of an episode at most, where it is more than one.
+PROGRAMS = {
+    "book-flight": 2,
+    "terminal": 2,
+    "use-autocomplete": 2,
+    "login-user": 3,
+    "login-user-popup": 3,
+    "guess-number": 10,
+    "tic-tac-toe": 10,
+}
+
+
+class ExemplarSets(Protocol):
+    """Where they lie; the shell implements it over rows, tests over lists."""
+
+    def prepare(self, embedded: bool) -> None:
+        """See that there are some, and embed their keys. ValueError says how to get them."""
+        ...
+
+    def nearest(self, query: np.ndarray, k: int) -> list[str]:
+        """The names of the sets that the k nearest keys belong to, nearest first."""
+        ...
+
+    def find(self, name: str) -> "PublishedExemplars | None":
+        """The set of that name."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
-class MiniwobQuirks:
-    """Errors of the published code that can be reproduced, each named after its number in the specification."""
+class FilterCall:
+    """What a model is asked about a page before it acts."""
 
-    q16_missing_fallback_crashes: bool  # KeyError where generated code fails and no prompt for the fallback exists
-
-
-FAITHFUL = MiniwobQuirks(True)
-CORRECTED = MiniwobQuirks(False)
+    messages: tuple[Message, ...]
+    stop: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +131,9 @@ def specifier(task: str, state: str) -> str:
     return f"Task: {task}\nState:\n{state}"
 
 
-def vote(neighbours: Sequence[str], k: int = NEIGHBOURS) -> str:
-    """The most frequent of the k nearest exemplar names, nearest first; of equally frequent ones the nearest."""
-    return Counter(neighbours[:k]).most_common(1)[0][0]
+def vote(neighbours: Sequence[str]) -> str:
+    """The most frequent of the nearest exemplar names, nearest first; of equally frequent ones the nearest."""
+    return Counter(neighbours).most_common(1)[0][0]
 
 
 def own_exemplar(environment: str) -> str:
@@ -117,11 +141,12 @@ def own_exemplar(environment: str) -> str:
     return _OWN_EXEMPLAR.get(environment, environment)
 
 
-def abstracts(environment: str, no_filter: bool = False) -> bool:
-    """Whether pages are abstracted. ValueError where that is switched off but pages would be too long."""
-    if no_filter and environment in TOO_LONG_UNABSTRACTED:
-        raise ValueError(f"pages of {environment} are too long to be shown without abstraction")
-    return environment in ABSTRACTED and not no_filter
+def abstracts(task: str, abstraction: Abstraction) -> bool:
+    """Whether pages are abstracted: as published, and of tasks that the paper does not have wherever the set shows how.
+    ValueError where that is switched off but pages would be too long."""
+    if abstraction == "none" and task in TOO_LONG_UNABSTRACTED:
+        raise ValueError(f"pages of {task} are too long to be shown without abstraction")
+    return abstraction != "none" and (task in ABSTRACTED or task not in SYNAPSE)
 
 
 def prompt_type(exemplar: PublishedExemplars, abstract: bool) -> PromptType:
@@ -130,39 +155,40 @@ def prompt_type(exemplar: PublishedExemplars, abstract: bool) -> PromptType:
     return "obs_act" if abstract and exemplar.demos[0].steps[0].obs is not None else "state_act"
 
 
-def observe(
+def abstracting(
     exemplar: PublishedExemplars,
     kind: PromptType,
-    task: str,
-    state: str,
+    told: tuple[str, str],
     step: int,
-    ask: Ask,
-    run_code: RunCode,
-    quirks: MiniwobQuirks = FAITHFUL,
-) -> str:
-    """The observation of a page; `step` is how many steps were acted so far in the episode.
+    *,
+    programs: bool = True,
+    crashes: bool = True,
+) -> Generator[FilterCall, str, str]:
+    """The observation of a page, by asking a model: each call is yielded, its reply sent back. `told`: task and page;
+    `step`: how many programs ran so far in the episode; `crashes`: quirk Q16.
 
-    The page itself, or what a model makes of it: code that computes the observation where the exemplar asks for it,
-    otherwise (and when the code fails) the model's own words.
+    The page itself, or what a model makes of it: a program that computes the observation where the exemplar asks for it
+    (and `programs` may), otherwise, and when that fails, the model's own words. Raises KeyError under Q16.
     """
+    task, state = told
     if kind in ("state_act", "multi_state_act"):
         return state
     index = step if exemplar.trajectory else 0
     pairs = _pairs(exemplar, index) + f"State:\n{state}\nObservation:"
     code_prompt = _of_step(exemplar.code_filter_prompt, index)
-    if not code_prompt:
+    if not code_prompt or not programs:
         # As published: of the explicit prompts only those of single steps have words before the pairs.
         words = "" if exemplar.trajectory else _of_step(exemplar.filter_prompt, index) or ""
-        return ask([Message("user", words + pairs)], FILTER_STOP)
+        return (yield FilterCall((Message("user", words + pairs),), FILTER_STOP))
     question = code_prompt.replace("<task>", task).replace("<state>", state)
-    reply = ask([Message("user", question)], FILTER_STOP)
+    reply = yield FilterCall((Message("user", question),), FILTER_STOP)
     try:
-        return run_code(in_fence(reply), state)
-    except CodeFailed:
+        return observation_of(in_fence(reply), state)
+    except ProgramFailed:
         asked = _of_step(exemplar.filter_prompt, index)
-        if asked is None and quirks.q16_missing_fallback_crashes:
+        if asked is None and crashes:
             raise KeyError("filter_prompt") from None
-        return ask([Message("user", (asked or "") + pairs)], FALLBACK_STOP)
+        return (yield FilterCall((Message("user", (asked or "") + pairs),), FALLBACK_STOP))
 
 
 def act_messages(
@@ -174,11 +200,26 @@ def act_messages(
     """
     if kind in ("state_act", "obs_act"):
         return [*_single_demos(exemplar, kind), _observed(observation)]
-    messages = _trajectory_demos(exemplar, kind)
-    messages.append(_trajectory(task))
+    return [*_trajectory_demos(exemplar, kind), *unaided_messages(task, history, observation)]
+
+
+def unaided_messages(task: str, history: Sequence[tuple[str, str]], observation: str) -> list[Message]:
+    """What a model is asked that is shown no exemplars."""
+    messages = [_trajectory(task)]
     for seen, act in history:
         messages += [_observed(seen), _acted(act)]
     return [*messages, _observed(observation)]
+
+
+def programs_before(observation: Observation) -> list[tuple[str, str]]:
+    """(observation, program) of each decision of the episode so far: several calls of one program are several steps."""
+    decided = {past.observation.step_index: (past.shown, past.program) for past in observation.turn_steps}
+    return [decided[index] for index in sorted(decided)]
+
+
+def first_seen(observation: Observation) -> Observation:
+    """What the episode began with: the set is chosen by that, once."""
+    return observation.turn_steps[0].observation if observation.turn_steps else observation
 
 
 def system_message(pack: Pack) -> Message:

@@ -1,0 +1,131 @@
+"""Run a program that a model wrote, and hear what it says. Core."""
+
+import json
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agents.programs.inside import LONGEST, METHODS, MOST_CALLS
+from annotations.environment import env_number, env_seconds
+
+SECONDS = env_seconds("PROGRAM_SECONDS", 5)  # for one program, its start included
+MEMORY_MB = env_number("PROGRAM_MEMORY_MB", 256, least=64)
+LONGEST_PROGRAM = 100_000  # characters
+MOST_BYTES = 4 << 20  # of what a program may answer
+INSIDE = Path(__file__).with_name("inside.py")
+
+
+class ProgramFailed(ValueError):
+    """It raised something, took too long or too much, or set no `obs`; the message says which."""
+
+
+@dataclass(frozen=True)
+class ProgramCall:
+    """What a program told its `agent` to do."""
+
+    method: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ProgramCalls:
+    """All calls in order; those before an error count, as what was done is done."""
+
+    calls: tuple[ProgramCall, ...]
+    error: str = ""
+
+
+def observation_of(code: str, state: str) -> str:
+    """The text `obs` that a program makes of `state`. Raises ProgramFailed."""
+    answer = _answer(code, state)
+    if answer["error"]:
+        raise ProgramFailed(answer["error"])
+    if not isinstance(answer["obs"], str):
+        raise ProgramFailed("it set no text `obs`")
+    return answer["obs"]
+
+
+def calls_of(code: str) -> ProgramCalls:
+    """What a program does with its `agent`. Nothing is carried out here."""
+    try:
+        answer = _answer(code, None)
+    except ProgramFailed as error:
+        return ProgramCalls((), str(error))
+    return ProgramCalls(tuple(ProgramCall(*call) for call in answer["calls"]), answer["error"])
+
+
+def _answer(code: str, state: str | None) -> dict[str, Any]:
+    if len(code) > LONGEST_PROGRAM:
+        raise ProgramFailed(f"it is longer than {LONGEST_PROGRAM:,} characters")
+    asked = {"code": code, "state": state, "megabytes": MEMORY_MB, "seconds": int(SECONDS) + 1}
+    try:
+        answer = json.loads(_exchange(json.dumps(asked).encode()))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, ProgramFailed):
+            raise
+        raise ProgramFailed("its process came to its end without an answer") from error
+    if not _is_answer(answer):
+        raise ProgramFailed("its process answered what no program can")
+    return dict(answer)
+
+
+def _is_answer(answer: Any) -> bool:
+    """Whether it has the form that `inside.run` gives it: a program that broke out of its names could write another."""
+    if not isinstance(answer, dict) or not isinstance(answer.get("error"), str) or "obs" not in answer:
+        return False
+    calls = answer.get("calls")
+    return isinstance(calls, list) and len(calls) <= MOST_CALLS and all(_is_call(call) for call in calls)
+
+
+def _is_call(call: Any) -> bool:
+    if not isinstance(call, list) or len(call) != 2 or call[0] not in METHODS:
+        return False
+    return isinstance(call[1], str) and len(call[1]) <= LONGEST
+
+
+def _exchange(request: bytes) -> bytes:
+    """One process for one program: nothing of it is there for the next. Raises ProgramFailed."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-B", "-W", "ignore", str(INSIDE)],
+                cwd="/",
+                env={},
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        try:
+            return _hear(ours, request, time.monotonic() + SECONDS)
+        except TimeoutError as error:
+            raise ProgramFailed(f"it took longer than {SECONDS:g} s") from error
+        except OSError as error:
+            raise ProgramFailed("its process came to its end without an answer") from error
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _hear(ours: socket.socket, request: bytes, ends: float) -> bytes:
+    def left() -> float:
+        return max(0.001, ends - time.monotonic())
+
+    ours.settimeout(left())
+    ours.sendall(request)
+    ours.shutdown(socket.SHUT_WR)
+    answer = bytearray()
+    while True:
+        ours.settimeout(left())
+        if not (received := ours.recv(1 << 20)):
+            return bytes(answer)
+        answer += received
+        if len(answer) > MOST_BYTES:
+            raise ProgramFailed(f"it answered more than {MOST_BYTES:,} bytes")
+        if time.monotonic() > ends:
+            raise TimeoutError

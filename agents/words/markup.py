@@ -1,0 +1,41 @@
+"""A page as HTML that a person could have written, without what recorders add; XPaths are found on the same. Core."""
+
+from copy import deepcopy
+from html import escape
+
+from lxml import etree
+
+from agents.types import Observation
+from annotations.dom.tree import NODE_ID, TEXT, Element
+
+ADDED = (NODE_ID, "bounding_box_rect", "is_clickable", "data_pw_testid_buckeye", "data_pw_testid_buckeye_candidate")
+MOST_FOUND = 100  # elements of one XPath
+
+
+def markup_of(observation: Observation) -> str:
+    """The live page's own HTML; of a recorded one what it holds, below its instruction, where MiniWoB's pages tell
+    theirs. Raises PageError."""
+    if observation.markup:
+        return observation.markup
+    page = _without_recording(observation.root)
+    for element in page.iter():
+        for name in ADDED:
+            element.attrib.pop(name, None)
+    text = etree.tostring(page, encoding="unicode", with_tail=False)
+    return f'<div id="wrap"><div id="query">{escape(observation.instruction)}</div>{text}</div>'
+
+
+def named_by(path: str, root: Element) -> list[Element]:
+    """The elements of a recorded page that an XPath names, in order; none where it is no XPath."""
+    try:
+        found = _without_recording(root).xpath(path)
+    except (etree.XPathError, ValueError):
+        return []
+    return [one for one in found if isinstance(one, Element)][:MOST_FOUND] if isinstance(found, list) else []
+
+
+def _without_recording(root: Element) -> Element:
+    """A copy whose texts stand where browsers have them."""
+    page = deepcopy(root)
+    etree.strip_tags(page, TEXT)
+    return page
