@@ -35,7 +35,7 @@ def _demonstration(environment: Environment, task: str, seed: int) -> Conversati
         if action is None:
             return None
         effect = environment.step(action)
-        steps.append(_step(view, action, f"{source_id(task, seed)}_{len(steps)}"))
+        steps.append(step_record(view, action, f"{source_id(task, seed)}_{len(steps)}"))
         done.append(action)
         view = effect.view
         if effect.done:
@@ -53,7 +53,8 @@ def _record(
     return ConversationRecord(name, task, DOMAIN, DOMAIN, (turn,), split=split_of(task, name), extra=extra)
 
 
-def _step(view: PageView, action: Action, name: str) -> StepRecord:
+def step_record(view: PageView, action: Action, name: str) -> StepRecord:
+    """An action as a recorded step: its page, its target, and what else could have been chosen."""
     elements = {element.get(NODE_ID): element for element in parse(view.html).iter("*") if element.get(NODE_ID)}
     target = action.node_id or ""
     positives = (_candidate(elements[target], True),) if target in elements else ()

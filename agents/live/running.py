@@ -16,6 +16,7 @@ from agents.guard.policy import Risk
 from agents.live import parked
 from agents.live.browsers import EpisodeBrowsers
 from agents.live.driving import Drives
+from agents.live.teaching import keep_shown
 from agents.live.under_way import ActingEpisode, HeldEpisode, LiveEpisode
 from agents.llm.protocol import Llm
 from agents.models import Drive, HeldStep, Run, Trajectory
@@ -232,6 +233,7 @@ class LiveRun:
                 self.browsers.stored += len(acting.outcomes)
                 if self._is_over(acting):
                     acting.episode.trajectory.end_episode()
+                    keep_shown(acting.episode.reached, acting.episode.trajectory)
                     if acting.episode.drive is not None:
                         acting.episode.drive.end(Drive.State.OVER)
         for acting in acted:

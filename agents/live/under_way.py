@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from agents.environments.process import EnvironmentProcess
 from agents.environments.protocol import ActionEffect, EpisodeStart, PageView
+from agents.live.teaching import ShownAction, TaughtTurn
 from agents.models import Drive, HeldStep, Trajectory
 from agents.runs.episodes import Episode, Outcome, Seen
 from agents.types import Action, Decision, Observation, PastAction, RecordedStep
@@ -35,6 +36,8 @@ class LiveEpisode:
     drive: Drive | None = None  # a person has stopped it
     stood_since: float = 0.0
     is_shown: bool = False  # a person has acted in it: it is never begun anew
+    done: list[ShownAction] = field(default_factory=list)  # in this turn, for those who learn from it
+    reached: list[TaughtTurn] = field(default_factory=list)  # turns that came out as asked
     proposal: Decision | None = None  # what the agent would do where a person drives
 
     @property
@@ -49,6 +52,7 @@ class LiveEpisode:
 
     def begin(self, start: EpisodeStart) -> None:
         self.begun, self.steps, self.at, self.taken = time.monotonic(), [], 0, 0
+        self.done, self.reached = [], []
         self.answers = []
         self.look(start.view)
 
@@ -56,6 +60,12 @@ class LiveEpisode:
         """The user says the next instruction."""
         self.at, self.steps = min(self.at + 1, len(self.turns) - 1), []
         self.answers = []
+
+    def came_out(self, effect: ActionEffect) -> None:
+        """The turn, or the episode of one turn, is over: whether as asked, its effect says."""
+        if effect.turn.reached if effect.turn else effect.reward >= 1:
+            self.reached.append(TaughtTurn(tuple(self.done), effect.view))
+        self.done = []
 
     def look(self, view: PageView) -> None:
         self.view, self.seen_at, self.proposal = view, timezone.now(), None
@@ -169,12 +179,18 @@ class ActingEpisode:
         action = self.next_action
         assert action is not None
         self.episode.did(self.observation, action, self.decision.trace)
+        before = self.after or self.episode.view
+        assert before is not None
+        person = str(self.episode.drive.person) if self.done_by and self.episode.drive else ""
+        self.episode.done.append(ShownAction(self.episode.turn, before, action, person))
         if effect.said:
             self.episode.answers.append(effect.said)
         self.outcomes.append(Outcome(effect.reward, effect.words, effect.turn))
         self.ends_turn = effect.turn is not None
         self.is_done = effect.done or (action.operation == "STOP" and not self.ends_turn)
         self.after = effect.view
+        if self.ends_turn or effect.done:
+            self.episode.came_out(effect)
 
     def store(self) -> None:
         """The steps, and the page that the next decision is about."""

@@ -64,7 +64,8 @@ class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
     def with_outcome(self) -> Self:
         """Episodes with `reward`, that of their end, and `done`, how many steps they took."""
         own = self.select_related("conversation").filter(steps__step=None)
-        return own.annotate(reward=Sum("steps__reward"), done=Count("steps"))
+        by_people = Count("steps", filter=Q(steps__done_by__isnull=False))
+        return own.annotate(reward=Sum("steps__reward"), done=Count("steps"), by_people=by_people)
 
 
 class Trajectory(models.Model):
@@ -79,6 +80,7 @@ class Trajectory(models.Model):
     stored_count: int  # of its steps, where the admin page has counted
     reward: float | None  # of an episode, where it is read `with_outcome` or `with_results`
     done: int
+    by_people: int  # of its steps, likewise
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="trajectories")
     conversation = models.ForeignKey(Conversation, models.PROTECT, related_name="trajectories")

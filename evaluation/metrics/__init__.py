@@ -37,6 +37,7 @@ LIVE_LABELS = {  # of episodes, by what came of them
     "episode_success": "Success",
     "episode_reward": "Reward",
     "episode_steps": "Steps",
+    "human_share": "Human share",
     "live_turn_success": "Turns",
     "recovery": "Recovery",
     "path_ratio": "Steps : recorded",

@@ -25,6 +25,11 @@ class EpisodeOutcome:
     seed: int
     reward: float  # -1 .. 1, of its end; 0 where it had none
     steps: int
+    by_people: int = 0  # of the steps: somebody acted in the agent's place
+
+    @property
+    def human_share(self) -> float:
+        return self.by_people / self.steps if self.steps else 0.0
 
     @property
     def success(self) -> bool:
@@ -67,8 +72,8 @@ def _by_task(episodes: Sequence[EpisodeOutcome]) -> dict[str, list[EpisodeOutcom
 
 
 def measure(episodes: Sequence[EpisodeOutcome], seed: int = 0) -> list[Metric]:
-    """Success, reward and steps with 95 % intervals: means over tasks, which are drawn with replacement; of a single
-    task over its episodes. Zeros for no episodes."""
+    """Success, reward, steps and, where people acted too, their share of the steps, with 95 % intervals: means over
+    tasks, which are drawn with replacement; of a single task over its episodes. Zeros for no episodes."""
     tasks = _by_task(episodes)
     groups = list(tasks.values()) if len(tasks) > 1 else [[episode] for episode in episodes]
     grouping = "website" if len(tasks) > 1 else "conversation"
@@ -77,10 +82,13 @@ def measure(episodes: Sequence[EpisodeOutcome], seed: int = 0) -> list[Metric]:
         "episode_reward": [np.mean([one.reward for one in group]) for group in groups],
         "episode_steps": [np.mean([one.steps for one in group]) for group in groups],
     }
+    if any(one.by_people for one in episodes):
+        columns["human_share"] = [np.mean([one.human_share for one in group]) for group in groups]
     values = np.array(list(columns.values()), dtype=float).T.reshape(len(groups), len(columns))
     bounds = intervals(values, np.ones_like(values), seed)
     if len(groups) == 1:  # nothing is known of another episode but the scale: a reward goes down to -1, steps go on
-        bounds = np.stack([np.array([0.0, -1.0, values[0, 2]]), np.array([1.0, 1.0, values[0, 2]])])
+        low, high = [0.0, -1.0, values[0, 2], 0.0], [1.0, 1.0, values[0, 2], 1.0]
+        bounds = np.stack([np.array(low[: len(columns)]), np.array(high[: len(columns)])])
     means = values.mean(axis=0) if groups else np.zeros(len(columns))
     return [
         Metric(name, float(mean), float(low), float(high), len(groups), grouping)

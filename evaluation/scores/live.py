@@ -13,10 +13,11 @@ from evaluation.metrics.outcomes import Metric
 def episodes_of(trajectories: TrajectoryQuerySet) -> list[EpisodeOutcome]:
     """Those of a run that have ended, in order; one whose browser was lost again and again has no reward."""
     rows = trajectories.filter(state=Trajectory.State.DONE).with_outcome().order_by("conversation__position", "pk")
-    return [
-        EpisodeOutcome(row.conversation.extra["task"], row.conversation.extra["seed"], row.reward or 0.0, row.done)
-        for row in rows
-    ]
+    return [_outcome(row.conversation.extra, row) for row in rows]
+
+
+def _outcome(goal: dict[str, Any], row: Trajectory) -> EpisodeOutcome:
+    return EpisodeOutcome(goal["task"], goal["seed"], row.reward or 0.0, row.done, row.by_people)
 
 
 def turns_of(ends: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> list[LiveTurn]:

@@ -11,9 +11,12 @@ from agents.live import running as live_running
 from agents.live.goals import LiveGoals, new_goals
 from agents.models import AskedAction, CannotDrive, Drive, HeldStep, Trajectory, TrajectoryStep
 from agents.models import driving as driving_rows
+from agents.training.grounded import examples
+from agents.training.rows import SplitRows
 from agents.types import Observation
 from annotations.jobs import stopping
-from evaluation.models import Study
+from annotations.models import Dataset, Step
+from evaluation.models import Score, Study
 from evaluation.studies.running import create_study, run_inline
 from tests import factories
 from tests.live.oracle_agent import OraclePipeline, play_oracles
@@ -223,3 +226,44 @@ def test_a_worker_that_stops_while_a_person_drives_loses_no_step_of_theirs(playe
     ]
     assert (Drive.objects.get().state, Trajectory.objects.get().state) == ("lost", "done")
     assert Study.objects.get().runs.get().state in ("done", "done_with_errors")
+
+
+def test_what_a_person_showed_is_a_demonstration_that_training_takes(played) -> None:
+    def shows(person: Person) -> None:
+        said = person.window(1)["instruction"].split('"')
+        person.do("TYPE", person.drive.window["fields"][0]["node_id"], said[1])
+        person.window(2)
+        person.do("TYPE", person.drive.window["fields"][1]["node_id"], said[3])
+        person.window(3)
+        person.hand_back()
+
+    steps = played("login-user", shows)
+    assert steps[-1].reward == 1.0
+    demonstrated = Dataset.objects.get(name="goals-shown")
+    conversation = demonstrated.conversations.get()
+    assert conversation.extra["source"] == "human correction"
+    assert conversation.extra["people"] == ["ada"]
+    rows = Step.objects.filter(turn__conversation=conversation).order_by("index")
+    assert [(row.operation, row.value, row.extra["by"], row.targets.count()) for row in rows] == [
+        ("TYPE", steps[0].value, "ada", 1),
+        ("TYPE", steps[1].value, "ada", 1),
+        ("CLICK", "", "agent", 0),
+    ]
+    conversation.split = "train"
+    conversation.save()
+    learned = list(examples(SplitRows(demonstrated, "train")))
+    assert [(one.operation, one.value) for one in learned] == [("TYPE", row.value) for row in rows[:2]]
+    found = {metric.metric: metric.value for metric in Score.objects.filter(preset="corrected")}
+    assert found["human_share"] == pytest.approx(2 / 3)
+
+
+def test_what_led_nowhere_is_no_demonstration(played) -> None:
+    def fails(person: Person) -> None:
+        person.window(1)
+        person.do("TYPE", person.drive.window["fields"][0]["node_id"], "nobody")
+        window = person.window(2)
+        (login,) = [node for node, name in window["names"] if "button" in name]
+        person.do("CLICK", login)
+
+    assert played("login-user", fails)[-1].reward < 1
+    assert not Dataset.objects.filter(name="goals-shown").exists()

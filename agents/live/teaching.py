@@ -1,0 +1,87 @@
+"""What a person showed in a live run, as a demonstration: for training, exemplars and memory, like recorded ones.
+
+Taught are the person's steps alone. What the agent did on the way stands between them without a target, so that the
+path is whole and no mistake of the agent's is learned.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agents.environments.protocol import PageView
+from agents.live.demonstrating import step_record
+from agents.models import Trajectory
+from agents.types import Action
+from annotations.corpus.store import ConversationStore
+from annotations.datasets.miniwob_demos import DOMAIN, split_of
+from annotations.datasets.records import ConversationRecord, StepRecord, TurnRecord
+from annotations.models import Dataset, Turn
+
+FORMAT = "jsonl"
+SOURCE = "human correction"
+LEFT_OUT = frozenset({"STOP", "SAY"})  # they are said to the user, not done to the page
+
+
+@dataclass(frozen=True)
+class ShownAction:
+    """One action of an episode, with the page that it was done on."""
+
+    turn: Turn
+    view: PageView
+    action: Action
+    person: str = ""  # who did it; "": the agent
+
+
+@dataclass(frozen=True)
+class TaughtTurn:
+    """A turn that came out as asked, and what was done for it."""
+
+    actions: tuple[ShownAction, ...]
+    after: PageView
+
+    @property
+    def is_taught(self) -> bool:
+        return any(one.person for one in self.actions)
+
+
+def dataset_name(goals: str) -> str:
+    """Of the demonstrations that people give in the runs on a dataset of goals."""
+    return f"{goals[:90]}-shown"
+
+
+def keep_shown(turns: Sequence[TaughtTurn], trajectory: Trajectory) -> Dataset | None:
+    """Store those turns of an episode in which a person acted; None where there are none."""
+    taught = [turn for turn in turns if turn.is_taught]
+    if not taught:
+        return None
+    goals = trajectory.run.dataset
+    fields = {"source_format": FORMAT, "description": f"What people showed in live runs on {goals.name} ({SOURCE})."}
+    kept, _ = Dataset.objects.get_or_create(name=dataset_name(goals.name), project=goals.project, defaults=fields)
+    record, store = _record(taught, trajectory), ConversationStore(kept)
+    store.store([(record, store.sha256(record))])
+    return kept
+
+
+def _record(turns: Sequence[TaughtTurn], trajectory: Trajectory) -> ConversationRecord:
+    goal, website = trajectory.conversation, trajectory.conversation.website
+    name = f"{goal.source_id}-shown-{trajectory.pk}"
+    place = (website.name, website.domain, website.subdomain)
+    is_miniwob = trajectory.run.dataset.live["environment"] == DOMAIN
+    # What is done for a hidden conversation's goal has its split; tasks of MiniWoB++ have that of their demonstrations.
+    split = split_of(goal.extra["task"], name) if is_miniwob else goal.split
+    people = sorted({one.person for turn in turns for one in turn.actions if one.person})
+    extra = {**goal.extra, "by": "person", "source": SOURCE, "trajectory": trajectory.pk, "people": people}
+    told = tuple(_turn(turn, f"{name}-{place}") for place, turn in enumerate(turns))
+    return ConversationRecord(name, *place, told, split=split, extra=extra)
+
+
+def _turn(turn: TaughtTurn, name: str) -> TurnRecord:
+    shown = [one for one in turn.actions if one.action.operation not in LEFT_OUT]
+    steps = [_step(one, f"{name}_{place}") for place, one in enumerate(shown)]
+    if steps:
+        steps[-1] = replace(steps[-1], html_after=turn.after.html)
+    return TurnRecord(source_id=name, instruction=turn.actions[0].turn.instruction, steps=tuple(steps))
+
+
+def _step(one: ShownAction, name: str) -> StepRecord:
+    step = replace(step_record(one.view, one.action, name), extra={"by": one.person or "agent"})
+    return step if one.person else replace(step, positives=(), negatives=())
