@@ -87,7 +87,7 @@ def act(page: ActedPage, action: Action) -> str:
     """Do it; what was done, in words. Raises CannotAct."""
     if action.operation == "STOP":
         return "stopped"
-    if action.node_id is None and action.operation in WITHOUT_ELEMENT:
+    if action.node_id is None and action.value and action.operation in WITHOUT_ELEMENT:
         return WITHOUT_ELEMENT[action.operation](page, action.value)
     doing = ACTS.get(action.operation)
     if doing is None:
