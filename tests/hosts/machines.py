@@ -87,7 +87,7 @@ class Host:
         self.started.append(process)
         return process
 
-    def manage(self, *words: str, seconds: float = 90) -> str:
+    def manage(self, *words: str, seconds: float = 300) -> str:
         """What a command of manage.py prints."""
         done = subprocess.run(
             self._inside([sys.executable, "manage.py", *words]),
