@@ -15,18 +15,19 @@ NO_MODEL = "None of the chosen recipes asks a language model of its choice: leav
 NO_ENCODER = "None of the chosen recipes embeds what it recalls: leave the encoder as it is."
 
 
-def answering() -> list[tuple[str, str]]:
-    """What a study may name to answer prompts, as choices: the connections, and the model in the worker."""
-    own = [(embedded.SMOLLM2, "the small model in the worker")]
-    return [*_named(Connection.Kind.LLM), *(own if llm_connection.may_be_embedded() else [])]
+Choices = list[tuple[str, str]]
 
 
-def embedding() -> list[tuple[str, str]]:
-    return _named(Connection.Kind.EMBEDDING)
-
-
-def _named(kind: str) -> list[tuple[str, str]]:
-    return [(name, name) for name in Connection.objects.filter(kind=kind).values_list("name", flat=True)]
+def offered() -> tuple[Choices, Choices]:
+    """What a study may name to answer prompts (the connections, and the model in the worker), and to embed."""
+    known = Connection.objects.values_list("kind", "name")
+    answering, embedding = (
+        [(name, name) for kind, name in known if kind == wanted]
+        for wanted in (Connection.Kind.LLM, Connection.Kind.EMBEDDING)
+    )
+    if llm_connection.may_be_embedded():
+        answering.append((embedded.SMOLLM2, "the small model in the worker"))
+    return answering, embedding
 
 
 @dataclass(frozen=True)

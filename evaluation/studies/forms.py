@@ -95,8 +95,9 @@ class StudyForm(forms.Form):
         choice_field(self, "dataset").choices = [("", "choose a dataset"), *((name, name) for name in self.datasets)]
         choice_field(self, "recipes").choices = [(name, name) for name in self.offered]
         as_said = ("", "as each recipe says")
-        choice_field(self, "connection").choices = [as_said, *connecting.answering()]
-        choice_field(self, "encoder").choices = [as_said, *(encoders := connecting.embedding())]
+        answering, encoders = connecting.offered()
+        choice_field(self, "connection").choices = [as_said, *answering]
+        choice_field(self, "encoder").choices = [as_said, *encoders]
         if not encoders:
             del self.fields["encoder"]
         named = self.datasets.get(self["dataset"].value())

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.django_db
 EMPTY = {
     "annotate-bin": "The bin is empty",
     "annotate-campaigns": "No campaigns yet",
+    "annotate-disputes": "Nothing waits for you",
     "annotate-inbox": "Nothing yet",
     "annotate-queue": "Nothing is yours at the moment",
     "annotate-webhooks": "0 webhooks",
