@@ -6,6 +6,7 @@ from typing import Any
 
 from agents.encoders import adapters
 from agents.generators.drawing import drawing
+from agents.generators.positions import weigh_by_distance
 from agents.generators.reading import Remembering, encoded
 from agents.llm.protocol import GREEDY, Sampling, cut
 from agents.types import DecisionUsage
@@ -68,6 +69,7 @@ class LocalGenerator:
         self.seq2seq = bool(config.is_encoder_decoder)
         kind = AutoModelForSeq2SeqLM if self.seq2seq else AutoModelForCausalLM
         self.model: Any = adapters.load(kind, source).eval().to(self.device)
+        weigh_by_distance(self.model)
         self.configure()
 
     def configure(
