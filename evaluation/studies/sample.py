@@ -85,8 +85,10 @@ class GrowingStudy:
         return Path(settings.VAR_DIR) / f"{self.dataset}-agents-waiting"
 
     def recipes(self) -> list[Recipe]:
-        """In the order in which they are queued: the quick ones, an agent of each family, the others."""
-        found = [one for one in literature.RECIPES.values() if one.data == self.data and not one.needs]
+        """In the order in which they are queued: the quick ones, an agent of each family, the others. Without those
+        whose exemplar sets a person has to import: a study that waits for them would never be over."""
+        built = [one for one in literature.RECIPES.values() if one.data == self.data and not one.needs]
+        found = [one for one in built if "exemplar_sets" not in searched(one)]
         places = {name: place for place, name in enumerate(self.first)}
         return sorted(found, key=lambda one: (planner_of(one).asks, places.get(one.name, len(places))))
 

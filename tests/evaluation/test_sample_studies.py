@@ -84,6 +84,7 @@ def test_the_study_of_all_agents_grows_as_what_they_need_is_made(fresh, tmp_path
     names += grown(3)
     study = Study.objects.get()
     wanted = {one.name for one in RECIPES.values() if one.data == "any" and not one.needs}
+    wanted.remove("synapse-miniwob")  # its exemplar sets lie in their authors' repository
     assert names[-2:] == ["awm", "mims"]
     assert set(study.runs.values_list("recipe_name", flat=True)) == wanted
     assert study.runs.count() == len(wanted)
