@@ -30,6 +30,7 @@ BY_NAME = OpenApiParameter("id", str, OpenApiParameter.PATH)
 class RecipeViewSet(StartsWork):
     """Every recipe, what it needs and whether it can run now; `POST …/prepare/` makes what it lacks."""
 
+    serializer_class = serializers.PreparationSerializer
     pagination_class = None
     filter_backends = ()
     throttle_classes = [JobThrottle]

@@ -183,8 +183,10 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
         "recall.sort_by=relevance and recall.memory=multifaceted that a prompt shows",
     ),
     "quirks.q14_rationale_joined": (
-        lambda recipe, blocks: recipe.recall.rationales != "none" and planner_of(recipe).in_groups,
-        f"recall.rationales other than none and {IN_GROUPS[1]}",
+        lambda recipe, blocks: (
+            recipe.recall.rationales != "none" and planner_of(recipe).in_groups and _explains(recipe, blocks)
+        ),
+        f"recall.rationales and recall.memory other than none and {IN_GROUPS[1]}",
     ),
     "quirks.q16_missing_fallback_crashes": both(SETS, is_set("simplify.abstraction", "program")),
     "act.guard": (

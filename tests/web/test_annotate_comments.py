@@ -39,13 +39,13 @@ def test_commands_are_read_from_templates_and_the_scripts_they_load():
 @pytest.mark.django_db
 def test_a_chosen_key_is_on_every_page_without_a_query_more():
     client, plain = client_of(factories.make_user("reader")), client_of(factories.make_user("reader"))
-    assert choose(client, command="Next turn", key="t").json() == {"keys": {"Next turn": "t"}}
+    assert choose(client, command="Next turn", key="z").json() == {"keys": {"Next turn": "z"}}
     pages, counts = [], []
     for one in (client, plain):
         with CaptureQueriesContext(connection) as queries:
             pages.append(one.get(reverse("annotate-inbox")).content.decode())
         counts.append(len(queries))
-    assert '<script id="key-map" type="application/json">{"Next turn": "t"}</script>' in pages[0]
+    assert '<script id="key-map" type="application/json">{"Next turn": "z"}</script>' in pages[0]
     assert "key-map" not in pages[1]
     assert counts[0] == counts[1]
 
@@ -53,10 +53,10 @@ def test_a_chosen_key_is_on_every_page_without_a_query_more():
 @pytest.mark.django_db
 def test_another_browser_learns_the_keys_at_sign_in():
     user = factories.make_user("reader")
-    choose(client_of(user), command="Next turn", key="t")
+    choose(client_of(user), command="Next turn", key="z")
     other = Client()
     other.force_login(user)
-    assert other.session[keymaps.SESSION_KEY] == {"Next turn": "t"}
+    assert other.session[keymaps.SESSION_KEY] == {"Next turn": "z"}
     choose(other, reset=True)
     assert keymaps.SESSION_KEY not in other.session
     assert not KeyMap.objects.exists()
