@@ -31,7 +31,6 @@ from agents.stages.kind import StageKind
 from agents.stages.plan.kinds import Planning
 from agents.stages.registry import (
     chosen,
-    fails_unasked,
     kinds,
     needs_ranking,
     planner_of,
@@ -90,11 +89,8 @@ def _ranked_by_then(recipe: Recipe) -> bool:
 
 def _looks_further(recipe: Recipe, blocks: Blocks) -> bool:
     """Whether more counts than the best element: for the planner, or on WebLINX, where the ranking itself is judged. A
-    trajectory shows the elements that `simplify` keeps: there it says only which steps fail unasked."""
-    planner = planner_of(recipe)
-    if recipe.data == "weblinx":
-        return True
-    return fails_unasked(recipe) if planner.continues else not planner.takes_best
+    trajectory shows the elements that `simplify` keeps: there it says which steps fail in the published metrics."""
+    return not planner_of(recipe).takes_best or recipe.data == "weblinx"
 
 
 def _own_memory(recipe: Recipe, blocks: Blocks) -> bool:
@@ -133,8 +129,7 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
     ),
     "rank.top_k": (
         _looks_further,
-        "plan.kind other than first, which takes the best element alone, and for plan.kind=trajectory "
-        "quirks.q27_fails_unasked=true",
+        "plan.kind other than first, which takes the best element alone",
     ),
     "rank.history_turns": _on_weblinx(),
     "rank.element_limit": _on_weblinx(),

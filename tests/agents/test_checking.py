@@ -42,8 +42,6 @@ NOTHING = "would change nothing in"
         ("grounded", "recall.encoder=other", "recall.encoder", "rank.kind other than dual_encoder"),
         ("deberta", "recall.rewrite_instruction=true", "recall.rewrite_instruction=True", "plan.kind=multichoice"),
         ("deberta", "rank.top_k=3", "rank.top_k", "plan.kind other than first, which takes the best element"),
-        ("bare", "quirks.q27_fails_unasked=false rank.top_k=1", "rank.top_k", "quirks.q27_fails_unasked=true"),
-        ("synapse", "preset=corrected rank.top_k=500", "rank.top_k", "quirks.q27_fails_unasked=true"),
         ("mindact", "quirks.q18_gold_in_top_k=false", "quirks.q18_gold_in_top_k", "plan.kind=trajectory"),
         # what a later stage does not show
         (
