@@ -94,7 +94,14 @@ def test_an_item_of_somebody_else_is_not_let_go(campaign) -> None:
 
 
 def form_of(campaign: Campaign, **fields) -> dict:
-    values = {"name": "Pilot", "source": campaign.source_id, "mode": "open", "overlap": 2, "verify_overlap": 1}
+    values = {
+        "name": "Pilot",
+        "source": campaign.source_id,
+        "mode": "open",
+        "overlap": 2,
+        "verify_overlap": 1,
+        "second_look": 10,
+    }
     return values | {"cap": 0, "steps_per_part": 4, "blind": "on", "proposer": "", "rubric": RUBRIC} | fields
 
 
