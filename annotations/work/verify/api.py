@@ -123,7 +123,7 @@ class BulkAcceptSerializer(serializers.ModelSerializer):
         ]
 
     def to_representation(self, instance: BulkAccept) -> dict[str, Any]:
-        self._tally = bulk.tally([instance])
+        self._tally = bulk.tally_of([instance])
         return super().to_representation(instance)
 
     def get_held_back(self, made: BulkAccept) -> list[int]:
@@ -183,7 +183,7 @@ class BulkAcceptViewSet(ReadOnlyViewSet):
     held back."""
 
     scopes = {"create": Scope.ANNOTATE}
-    queryset = BulkAccept.objects.prefetch_related("held_back")
+    queryset = BulkAccept.objects.prefetch_related(bulk.with_outcomes())
     serializer_class = BulkAcceptSerializer
     filterset_fields = ["campaign"]
 
@@ -201,7 +201,8 @@ class BulkAcceptViewSet(ReadOnlyViewSet):
 
         def work() -> Response:
             made = bulk.accept(signed_in(request), campaign, chosen)
-            return Response(self.get_serializer(made).data, status=status.HTTP_201_CREATED)
+            told = self.queryset.get(pk=made.pk)
+            return Response(self.get_serializer(told).data, status=status.HTTP_201_CREATED)
 
         with declined():
             return idempotency.once(request, work)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import SystemRandom
 
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import Prefetch
 
 from annotations.models import (
     Assignment,
@@ -109,11 +109,22 @@ def accept(user: Account, campaign: Campaign, chosen: Mapping[int, int]) -> Bulk
     return bulk
 
 
+def with_outcomes() -> Prefetch:
+    """What was held back of each, with what became of it: asked once for many."""
+    return Prefetch("held_back", HeldBack.objects.with_outcome())
+
+
 def tally(bulks: Iterable[BulkAccept]) -> BulkTally:
     """Of several, taken as one draw."""
-    found = BulkAccept.objects.filter(pk__in=[bulk.pk for bulk in bulks])
-    size = found.aggregate(n=Sum("size"))["n"] or 0
-    outcomes = [one.outcome for one in HeldBack.objects.filter(bulk__in=found).with_outcome()]
+    return tally_of(BulkAccept.objects.filter(pk__in=[bulk.pk for bulk in bulks]).prefetch_related(with_outcomes()))
+
+
+def tally_of(found: Iterable[BulkAccept]) -> BulkTally:
+    """The same of rows that were read `with_outcomes`."""
+    size, outcomes = 0, []
+    for bulk in found:
+        size += bulk.size
+        outcomes += [one.outcome for one in bulk.held_back.all()]
     looked_at, returned = sum(map(bool, outcomes)), outcomes.count(Verdict.Outcome.RETURN)
     through = let_through(size - len(outcomes) + looked_at, looked_at, returned)
     return BulkTally(size - len(outcomes), len(outcomes), looked_at, returned, through)

@@ -27,7 +27,7 @@ def bulk_accept(request: HttpRequest, pk: int) -> HttpResponse:
         _accept(request, campaign)
         return redirect("annotate-bulk", pk)
     found = bulk.checked(signed_in(request), campaign)
-    done = list(campaign.bulk_accepts.select_related("user")[:SHOWN])
+    done = list(campaign.bulk_accepts.select_related("user").prefetch_related(bulk.with_outcomes())[:SHOWN])
     held = HeldBack.objects.of(campaign).with_outcome().order_by("-pk")
     seen = rules.gold_filter(request.user, held, "item__session__split", "bulk__campaign__project")
     context = {
@@ -36,7 +36,7 @@ def bulk_accept(request: HttpRequest, pk: int) -> HttpResponse:
         "others": [one for one in found if one.concerns],
         "most": bulk.MOST,
         "is_cut": len(found) == bulk.MOST,
-        "done": [(one, bulk.tally([one])) for one in done],
+        "done": [(one, bulk.tally_of([one])) for one in done],
         "all": bulk.tally(campaign.bulk_accepts.all()),
         "held": seen[:SHOWN],
     }
