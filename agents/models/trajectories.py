@@ -128,7 +128,8 @@ class Trajectory(models.Model):
 
     def driven(self) -> dict[str, Any] | None:
         """Who keeps the agent from going on, as the replay shows it; None where nobody does."""
-        row = None if self.run.is_over else self.drives.open().select_related("person").defer("picture").first()
+        may = self.run.dataset.is_live and not self.run.is_over
+        row = self.drives.open().select_related("person").defer("picture").first() if may else None
         return row.shown if row else None
 
     def outline(self) -> list[dict[str, Any]]:

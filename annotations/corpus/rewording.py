@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db import transaction
 
-from annotations.corpus.new_wording import NewWording
+from annotations.corpus.reworded import NewWording
 from annotations.models import CorrectionRefused, Step, Turn, TurnCorrection
 from annotations.models.projects import Account
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from annotations.corpus.new_wording import NewWording
+from annotations.corpus.reworded import NewWording
 from annotations.corpus.rewording import WordingDesk
 from annotations.models import Conversation, CorrectionRefused, ReleasedConversation, Turn, TurnCorrection
 from annotations.releases.checking import check_dataset

@@ -30,6 +30,7 @@ ANNOTATE = {
     ("POST", "rationales/"),
     ("POST", "proposals/"),
     ("POST", "assignments/claim/"),
+    ("POST", "bulk-accepts/"),
     *(("POST", route) for route in ACTS),
 }
 MANAGE = {("GET", "access-events/"), ("GET", "access-events/{}/")}
