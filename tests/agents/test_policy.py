@@ -75,6 +75,7 @@ def test_an_observation_has_one_field_for_what_people_did_at_this_step_and_it_is
         "subdomain",
         "instruction",
         "html",
+        "markup",
         "url",
         "candidate_ids",
         "turn_actions",

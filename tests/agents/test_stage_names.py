@@ -16,7 +16,7 @@ from agents.stages import registry
 from agents.stages.kind import Parts, StageKind
 from agents.types import STAGES, Decision
 from annotations.dom import tree
-from tests.agents.prompt_world import AllCandidates, Asked, KnownMemory, recorded, turns
+from tests.agents.prompt_world import AllCandidates, Asked, KnownMemory, KnownSets, recorded, turns
 from tests.agents.test_imagine_retrieval import CHANGING, Known
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,8 +27,8 @@ def decided(name: str) -> list[Decision]:
     """What the recipe decides at some steps, with everything that answers, embeds or remembers known."""
     recipe = literature.get(name)
     asked, encoder = Asked(webnav(), several=recipe.plan.samples > 1), CachedEncoder(HashEncoder())
-    given = asked, KnownMemory(), encoder, asked, AllCandidates(), asked, asked.pack, Known(CHANGING)
-    parts = Parts(recipe, 0, *given)
+    given = asked, KnownMemory(), encoder, asked, AllCandidates(), asked, asked.pack
+    parts = Parts(recipe, 0, *given, sets=KnownSets(), remembered=Known(CHANGING))
     seen = [step.observation for step in recorded()] if recipe.data == "any" else list(turns())
     return Pipeline.of(parts).decide(seen)
 
