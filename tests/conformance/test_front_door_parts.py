@@ -20,10 +20,10 @@ from agents.types import Action, Observation, PastAction
 from evaluation.metrics.ranking import evaluate_ranking
 from evaluation.scores.judging import Gold, judge, judge_as_published
 from evaluation.scores.scoring import outcomes
-from tests.conformance.cases import params
+from tests.conformance.cases import first_quick, params
 from tests.conformance.front_door import PublishedEvaluation, Scripted
 from tests.conformance.results import assert_published_result
-from tests.conformance.test_front_door import cases
+from tests.conformance.test_front_door import QUICK
 
 PAGE = '<html backend_node_id="1"><input backend_node_id="2" name="wants {}"/><input backend_node_id="3"/></html>'
 REPLIES = {
@@ -79,7 +79,7 @@ def _action(uid: str, kind: str) -> dict[str, Any]:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("case", cases("metric_aggregation"))
+@pytest.mark.parametrize("case", first_quick("metric_aggregation", QUICK))
 def test_a_study_aggregates_as_published(case: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     published = PublishedEvaluation(as_evaluation(case["steps"]), "multichoice", tmp_path, monkeypatch)
     published.model = ByPage(())
@@ -178,7 +178,7 @@ def _task(item: dict[str, str]) -> str:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("case", cases("memory_knn"))
+@pytest.mark.parametrize("case", first_quick("memory_knn", QUICK))
 def test_a_recipe_recalls_as_published(case: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     evaluation = {"conversations": [_conversation_of(case)], "top_k": 2, "model_outputs_in_order": []}
     dataset = PublishedEvaluation(evaluation, "generation", tmp_path, monkeypatch).dataset
