@@ -8,6 +8,9 @@ SAMPLE ?= yes
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 PARALLEL ?= -n $(shell expr \( $(CORES) \* 3 + 1 \) / 2) --maxprocesses 6 --dist loadfile --no-loadscope-reorder
 RUN = .venv/bin/python manage.py
+ALONE = --disable-plugin-autoload -W ignore::pytest.PytestConfigWarning
+# Tests that read the code and run none of it: who imports whom, names, sizes, what the docs tell. `make lint` runs them.
+STRUCTURE = $(addprefix tests/test_,imports.py names.py verbs.py sizes.py wiring.py docs_cited.py unused.py typed.py relations.py)
 # Kept bytecode saves seconds, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE =
 
@@ -20,10 +23,10 @@ test: .venv/installed chromium ## everything but the tests marked slow
 	@exec .venv/bin/python -m pytest $(PARALLEL) $(ARGS)
 
 test-core: .venv/installed ## the cores alone, without database and Django: 5 seconds
-	@exec .venv/bin/python -m pytest --core --disable-plugin-autoload -W ignore::pytest.PytestConfigWarning $(ARGS)
+	@exec .venv/bin/python -m pytest --core $(ALONE) $(ARGS)
 
-test-all: .venv/installed chromium ## what CI runs: slow tests too
-	@exec .venv/bin/python -m pytest $(PARALLEL) -m "not gpu and not live" --durations=12 $(ARGS)
+test-all: .venv/installed chromium ## what CI runs beside lint: slow tests too
+	@exec .venv/bin/python -m pytest $(PARALLEL) -m "not gpu and not live" $(STRUCTURE:%=--ignore=%) --durations=12 $(ARGS)
 
 bench: .venv/installed ## benchmarks: a table, and var/bench.json
 	@exec $(RUN) bench $(ARGS)
@@ -31,11 +34,12 @@ bench: .venv/installed ## benchmarks: a table, and var/bench.json
 load: .venv/installed ## fifty annotators for ten minutes, on a database of their own: a table, and var/load/load.json
 	@exec .venv/bin/python -m tests.load.annotators $(ARGS)
 
-lint: .venv/installed
+lint: .venv/installed ## format, types, and the structure of the code; nothing of it needs a database
 	.venv/bin/ruff check . && .venv/bin/ruff format --check .
 	.venv/bin/mypy
-	! git grep -n "fmt: [so]" -- "*.py"
+	! git grep -niE "# *(fmt: *(skip|on|off)|yapf:|(ruff|flake8)[:=] *noqa|noqa:.*C901)" -- "*.py"
 	.venv/bin/djangofmt --check templates
+	.venv/bin/python -m pytest --core $(ALONE) $(STRUCTURE)
 	@.ci/lint_faces.sh
 
 format: .venv/installed ## lays out Python, templates, and with npm scripts and styles, as lint wants them

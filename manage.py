@@ -13,7 +13,7 @@ def main() -> None:
     from django.core.management import execute_from_command_line
 
     from annotations.environment import told_in_a_line
-    from webnav_site import services
+    from webnav_site.embedded import services
 
     command = sys.argv[1] if len(sys.argv) > 1 else "help"
     with told_in_a_line():
@@ -33,7 +33,7 @@ if __name__ == "__main__":
     except KeyboardInterrupt:
         sys.exit(130)  # stopped by the user: nothing to explain
     except Exception as error:
-        from webnav_site.services import ServiceError
+        from webnav_site.embedded.services import ServiceError
 
         if not isinstance(error, ServiceError):
             raise

@@ -15,12 +15,14 @@ class AgentsConfig(AppConfig):
         from agents.llm import connection, stored_endpoints
         from agents.llm.vectors import encoder_at_endpoint
         from agents.memory import jobs as memory_jobs
+        from agents.models import Trajectory
         from agents.training import jobs as training_jobs
         from agents.training import placing
         from agents.training.stored import StoredWeights
         from annotations.campaigns.propose import proposing
+        from annotations.corpus import store
         from annotations.jobs.running import NEEDS, RUNNERS
-        from annotations.retention.kinds import KINDS
+        from annotations.retention import kinds
 
         RUNNERS.update(live_jobs.RUNNERS)
         RUNNERS.update(memory_jobs.RUNNERS)
@@ -32,4 +34,6 @@ class AgentsConfig(AppConfig):
         connection.at_connection = stored_endpoints.endpoint_named
         proposing.connections = stored_endpoints.names
         proposing.why_unreached = why_unreached
-        KINDS.extend(retention.KINDS)
+        kinds.KINDS.extend(retention.KINDS)
+        kinds.NAMED_JOBS.append(retention.jobs_of_models)
+        store.USES.append((Trajectory.objects.of_conversation, "which runs have used"))

@@ -3,8 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from agents.llm.protocol import Image
-from agents.types import Observation, PastAction, RecordedStep
+from agents.types import Image, Observation, PastAction, RecordedStep
 from annotations.models import Conversation, Rationale, Step
 
 
@@ -47,11 +46,11 @@ class RecordedConversation:
             score_key=f"{turn.source_id}_{step.source_id}",
             **(_page(step) if page else {"html": ""}),
             screenshot=_image(step) if image else None,
-            **self._told(step, told),
+            **self._parts_told(step, told),
             **more,
         )
 
-    def _told(self, step: Step, told: Collection[str]) -> dict[str, Any]:
+    def _parts_told(self, step: Step, told: Collection[str]) -> dict[str, Any]:
         more: dict[str, Any] = {}
         if "history" in told:
             more["turn_steps"] = tuple(self.recorded(s) for s in self.turn_so_far(step))

@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db import connection
 from django.db.models import Min, QuerySet
 
-from agents.models import LlmReply, Run, TextEmbedding, TrajectoryStep
+from agents.models import LlmReply, Run, TextEmbedding, TrainedModel, TrajectoryStep
 from annotations.retention.kinds import TableRows
 
 # The reply's text, from which scores are counted again, and the action, which lists of steps show, stay.
@@ -40,7 +40,18 @@ class TextEmbeddings(TableRows):
     stays = "vectors of snippets, exemplars and workflows, which agents search"
 
     def rows(self, before: datetime) -> QuerySet:
-        return TextEmbedding.objects.filter(created_at__lt=before)
+        return TextEmbedding.objects.paid().filter(created_at__lt=before)
+
+
+class ComputedEmbeddings(TableRows):
+    """Vectors and scores that rankers here computed. Once one is deleted, it is computed again, and is the same."""
+
+    name, heavy = "computed_vectors", ("vector",)
+    what = "vectors and scores of elements that rankers here computed"
+    stays = "rankings of runs, which hold their own scores"
+
+    def rows(self, before: datetime) -> QuerySet:
+        return TextEmbedding.objects.computed().filter(created_at__lt=before)
 
 
 class Traces(TableRows):
@@ -58,4 +69,5 @@ class Traces(TableRows):
             cursor.execute(THIN_SQL, [list(keys)])
 
 
-KINDS = [LlmReplies(), TextEmbeddings(), Traces()]
+jobs_of_models = TrainedModel.objects.jobs
+KINDS = [LlmReplies(), TextEmbeddings(), ComputedEmbeddings(), Traces()]

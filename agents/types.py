@@ -1,19 +1,37 @@
-"""The types that stages exchange: observation in, decision out. Core: frozen, no Django, no torch."""
+"""The types that stages exchange: observation in, decision out; and what calls of models use.
 
+Core: frozen, no Django, no torch.
+"""
+
+import base64
+import hashlib
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, fields
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
-from agents.llm.protocol import Image
 from agents.weblinx.turns import Demo
 from annotations.dom.limits import PageError
 from annotations.dom.tree import Element, parse
 
 STAGES = ("observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act")
-"""The stage words of design.md section 1: trace keys, panels of the replay page and timings use them."""
+"""The words of the stages: trace keys, panels of the replay page and timings use them."""
+
+
+@dataclass(frozen=True)
+class Image:
+    """A picture of a page, as models are shown it: the encoded file, not pixels."""
+
+    data: bytes = field(repr=False)
+    media_type: str = "image/png"
+
+    def sha256(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
+
+    def data_url(self) -> str:
+        return f"data:{self.media_type};base64,{base64.b64encode(self.data).decode()}"
 
 
 @dataclass(frozen=True)
@@ -26,7 +44,7 @@ class Action:
     point: tuple[float, float] | None = None  # of a live page's window, where a person clicked; agents say none
 
     def operation_text(self) -> str:
-        """ "OP value" as the operation F1 compares it; a CLICK has no value (planners.md 6.1)."""
+        """ "OP value" as the operation F1 compares it; a CLICK has no value (sources.md M6.1)."""
         return f"{self.operation} {'' if self.operation == 'CLICK' else self.value}".strip()
 
 
@@ -40,8 +58,24 @@ class PastAction:
     value: str = ""
 
 
+class OnPage:
+    """A step by its page and its place in the conversation."""
+
+    html: str
+    turn_index: int
+    step_index: int
+
+    @cached_property
+    def root(self) -> Element:
+        """The page, parsed when it is first asked for and carried from then on; not to be changed. PageError says which
+        step has none."""
+        if not self.html.strip():
+            raise PageError(f"no page was recorded at turn {self.turn_index + 1}, step {self.step_index + 1}")
+        return parse(self.html)
+
+
 @dataclass(frozen=True)
-class Observation:
+class Observation(OnPage):
     """What an agent is given at a step. Holds nothing about the gold action, but for `leaked_gold`."""
 
     key: int  # of the step, for the caller to match decisions
@@ -64,18 +98,6 @@ class Observation:
     leaked_gold: tuple[str, ...] = ()  # under quirk Q18 only: the published prompts show the gold element
     url: str = ""  # of a live page
     markup: str = ""  # of a live page its own HTML, where its environment tells it
-
-    @cached_property
-    def root(self) -> Element:
-        """The page, parsed when it is first asked for and carried from then on; not to be changed. Raises PageError."""
-        return recorded_page(self.html, self.turn_index, self.step_index)
-
-
-def recorded_page(html: str, turn_index: int, step_index: int) -> Element:
-    """The page of a step, parsed; PageError says which step has none."""
-    if not html.strip():
-        raise PageError(f"no page was recorded at turn {turn_index + 1}, step {step_index + 1}")
-    return parse(html)
 
 
 @dataclass(frozen=True)
@@ -114,7 +136,7 @@ class PromptWorkflow:
     distance: float | None = None  # L2, as an exemplar's
 
     def text(self) -> str:
-        """The workflow as it stands in a prompt: heading, description, one action per line (planners.md 8.2)."""
+        """The workflow as it stands in a prompt: heading, description, one action per line (sources.md M8.2)."""
         return f"## {self.name}\n{self.description}\n{self.body}"
 
 
@@ -201,7 +223,8 @@ class Branch:
     representation: str = ""  # "[button]  Search -> CLICK"
     prediction: str = ""  # the next observation, in words
     value: float | None = None  # of that observation
-    chosen: bool = False
+    chosen: bool = False  # it is what the agent does
+    by_value: bool = False  # its value is the best: as published, WMA may do another one (quirk wq23)
 
 
 @dataclass(frozen=True)
@@ -230,3 +253,44 @@ class Ranker(Protocol):
     def rank(self, observations: Sequence[Observation]) -> list[tuple[RankedCandidate, ...]]:
         """The candidates of each step, best first; where a step names none, all elements of its page."""
         ...
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What calls have used, added up over all workers; `seconds` are those in which a worker waited for a model."""
+
+    tokens: int = 0
+    cost: float = 0.0
+    seconds: float = 0.0
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(self.tokens + other.tokens, self.cost + other.cost, self.seconds + other.seconds)
+
+    def __neg__(self) -> "Spent":
+        return Spent(-self.tokens, -self.cost, -self.seconds)
+
+
+@dataclass(frozen=True)
+class SpendLimits:
+    """The most that may be spent; None: no limit."""
+
+    tokens: int | None = None
+    cost: float | None = None  # in the currency of the prices
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if value is not None and not value >= 0:
+                raise ValueError(f"the limit on {each.name} must be 0 or more, got {value}")
+
+    def exceeded(self, spent: Spent) -> str | None:
+        """The first limit that does not allow `spent`, by its field's name. Time cannot be booked ahead: it is over
+        when the limit is reached."""
+        if self.tokens is not None and spent.tokens > self.tokens:
+            return "tokens"
+        if self.cost is not None and spent.cost > self.cost:
+            return "cost"
+        if self.seconds is not None and spent.seconds >= self.seconds:
+            return "seconds"
+        return None

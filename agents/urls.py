@@ -8,7 +8,8 @@ from agents.holding import views as holding_views
 from agents.live import views as live_views
 from agents.memory import views as workflow_views
 from agents.packs import views as pack_views
-from agents.recipes import views as recipe_views
+from agents.recipe_pages import views as recipe_views
+from agents.replay import file_views as replay_file_views
 from agents.replay import views as replay_views
 from agents.runs import views
 from agents.training import views as training_views
@@ -47,6 +48,9 @@ urlpatterns = [
     path("trajectories/<int:pk>/steps/<int:seq>/view/", replay_views.step_view, name="trajectory-step-view"),
     path("trajectories/<int:pk>/steps/<int:seq>/tree/", replay_views.step_tree, name="trajectory-step-tree"),
     path("trajectories/<int:pk>/steps/<int:seq>/changes/", replay_views.step_changes, name="trajectory-step-changes"),
+    path("trajectories/<int:pk>/file/", replay_file_views.trajectory_file, name="trajectory-file"),
+    path("trajectories/<int:pk>/share/", replay_file_views.trajectory_share, name="trajectory-share"),
+    path("shared-replays/<str:signed>/", replay_file_views.shared_replay, name="shared-replay"),
     path("trajectories/<int:pk>/drive/", driving_views.drive, name="trajectory-drive"),
     path("trajectories/<int:pk>/drive/window/", driving_views.drive_window, name="trajectory-drive-window"),
     path("datasets/<slug:name>/workflows/", workflow_views.workflows, name="dataset-workflows"),

@@ -1,5 +1,6 @@
 """What our admin pages share: rows that are made elsewhere, and tables that only superusers open."""
 
+import json
 from typing import Any
 
 from django.contrib import admin
@@ -9,6 +10,7 @@ from django.db.models import Count, Model, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils.functional import cached_property
+from django.utils.html import format_html
 
 
 def count_of(rows: QuerySet, parent: str) -> Coalesce:
@@ -62,7 +64,7 @@ class MadeElsewhere(LeanAdmin):
 
 
 class SuperuserOnly(admin.ModelAdmin):
-    """Accounts and what opens them: whoever edits these could make themselves a superuser (security.md S14)."""
+    """Accounts and what opens them: whoever edits these could make themselves a superuser."""
 
     def _is_superuser(self, request: HttpRequest, obj: Any = None) -> bool:
         return request.user.is_active and request.user.is_superuser
@@ -75,3 +77,8 @@ class SuperuserOnly(admin.ModelAdmin):
 
 class ShowsGold(SuperuserOnly):
     """Tables that hold gold of test splits or repeat it: the admin knows neither projects nor who sees their gold."""
+
+
+def as_json(value: object) -> str:
+    """A stored object as escaped, indented text."""
+    return format_html("<pre>{}</pre>", json.dumps(value, indent=1, ensure_ascii=False))

@@ -1,7 +1,9 @@
-"""Variables of the environment: read with a check that names them. Core."""
+"""What surrounds a process: variables of the environment, read with a check that names them, and a folder for its
+sockets. Core."""
 
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import ip_network
@@ -17,6 +19,15 @@ def told_in_a_line(exit_code: int = 1) -> Iterator[None]:
     except ValueError as error:
         sys.stderr.write(f"webnav: {error}\n")
         sys.exit(exit_code)
+
+
+def runtime_folder() -> Path:
+    """A folder of this user with a short path, for lock files and sockets. PermissionError where it is another's."""
+    folder = Path(tempfile.gettempdir()) / f"webnav-{os.getuid()}"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if folder.stat().st_uid != os.getuid():
+        raise PermissionError(f"{folder} belongs to another user; remove it, or set TMPDIR to a folder of your own")
+    return folder
 
 
 def env(name: str, default: str = "") -> str:

@@ -52,7 +52,8 @@ def pace_text(per_second: float | None, left: float | None, unit: str) -> list[s
     """Rate and time left, where they are known: ["38 steps/s", "about 40 s left"]."""
     parts = []
     if per_second:
-        rate = f"{per_second:,.0f}" if per_second >= 10 else f"{per_second:.1f}"
+        digits = 0 if per_second >= 10 else 1 if per_second >= 1 else 2  # what is left must follow from what is shown
+        rate = f"{per_second:,.{digits}f}"
         slow = per_second < 0.1  # "0.0 steps/s" says nothing
         parts.append(f"{60 * per_second:.1f} {unit}/min" if slow else f"{rate} {unit}/s")
     if left is not None:

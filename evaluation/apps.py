@@ -8,23 +8,31 @@ class EvaluationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from agents.recipes import views as recipes
+        from agents.models import runs
+        from agents.recipe_pages import page as recipes
         from agents.training import lessons, preparing
         from annotations.corpus import correcting
+        from annotations.jobs import running as jobs
         from annotations.jobs import stopping
         from annotations.sample import project
         from evaluation import tasks
-        from evaluation.models import Shard
+        from evaluation.guard import forecasting
+        from evaluation.judges import jobs as judging_jobs
+        from evaluation.models import Shard, Study
         from evaluation.reviews import counting
         from evaluation.scores.of_recipes import of_recipe
         from evaluation.studies import running, sample
         from evaluation.teaching import collecting
 
+        jobs.RUNNERS.update(forecasting.RUNNERS)
+        jobs.RUNNERS.update(judging_jobs.RUNNERS)
         running.shard_task = tasks.run_shard
         stopping.watched = lambda: Shard.objects.just_watched().exists()
         counting.count_task = tasks.count_reviews
         recipes.scored = of_recipe
+        runs.study_of = Study.objects.newest_of
         lessons.collect = collecting.Teaching.lessons_of
         correcting.on_done.append(counting.wake_on_commit)
+        project.EARLY.add(sample.PART)
         project.MAKERS[sample.PART] = sample.make_studies
         project.MAKERS[preparing.PART] = preparing.make_cheap

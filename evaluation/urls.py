@@ -4,6 +4,7 @@ from django.urls import path
 
 from evaluation.comparing import views as compare_views
 from evaluation.guard import views as guard_views
+from evaluation.judges import views as judge_views
 from evaluation.reports import views as report_views
 from evaluation.reviews import queue_views as review_queue_views
 from evaluation.reviews import views as review_views
@@ -27,10 +28,14 @@ urlpatterns = [
     path("studies/<int:pk>/state/", views.study_state, name="study-state"),
     path("studies/<int:pk>/cancel/", views.cancel, name="study-cancel"),
     path("studies/<int:pk>/resume/", views.resume, name="study-resume"),
+    path("studies/<int:pk>/judges/", judge_views.study_judges, name="study-judges"),
+    path("studies/<int:pk>/judges.csv", judge_views.study_judges_csv, name="study-judges-csv"),
+    path("studies/<int:pk>/judging/", judge_views.study_judging, name="study-judging"),
     path("studies/<int:pk>/budget/", views.budget, name="study-budget"),
     path("studies/<int:pk>/scores.<str:kind>", views.scores, name="study-scores"),
     path("studies/<int:pk>/report.<str:kind>", report_views.study_report, name="study-report"),
     path("guard/<slug:slug>/report/", guard_views.guard_report, name="guard-report"),
+    path("guard/<slug:slug>/look/", guard_views.guard_look, name="guard-look"),
     path("guard/<slug:slug>/label/", guard_views.guard_label, name="guard-label"),
     path("guard/<slug:slug>/report.csv", guard_views.guard_report_csv, name="guard-report-csv"),
     path("studies/<int:pk>/failures/", views.failing, name="study-failures"),

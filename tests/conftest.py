@@ -10,11 +10,16 @@ from fnmatch import fnmatch
 from itertools import islice
 from pathlib import Path
 from threading import Thread
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
 from tests.beside import counted_as
+from tests.leaving_rows import MADE, LeavingRows, note_what_is_left
+from tests.quick_suite import QuickSuite
+
+if TYPE_CHECKING:
+    from annotations.models import Dataset
 
 T = TypeVar("T")
 # Unit tests of the cores: they need no database, no Django and no model library, and all of them end in 5 seconds.
@@ -61,6 +66,8 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("all", deadline=None, max_examples=examples)
     settings.register_profile("core", settings.get_profile("all"), max_examples=8, database=None, derandomize=True)
     settings.load_profile("core" if config.getoption("--core") else "all")
+    config.pluginmanager.register(LeavingRows())
+    config.pluginmanager.register(QuickSuite())
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -170,12 +177,22 @@ def django_db_modify_db_settings(django_db_modify_db_settings, django_db_blocker
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup, django_db_blocker) -> None:
+def django_db_setup(request: pytest.FixtureRequest, django_db_setup, django_db_blocker) -> Iterator[None]:
     """Tests that commit leave an empty database behind quickly."""
     from tests.emptying import use_after_tests
 
     with django_db_blocker.unblock():
         use_after_tests()
+    request.config.stash[MADE] = True
+    yield
+    request.config.stash[MADE] = False
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _empty_afterwards(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Set up before all else of a file, and so the last to end."""
+    yield
+    note_what_is_left(request)
 
 
 @pytest.fixture(scope="module")
@@ -187,3 +204,19 @@ def rows_of_the_file(django_db_setup, django_db_blocker) -> Iterator[None]:
     with django_db_blocker.unblock(), transaction.atomic():
         yield
         transaction.set_rollback(True)
+
+
+@pytest.fixture(scope="module")
+def imported_casaverde(rows_of_the_file: None, tmp_path_factory: pytest.TempPathFactory) -> int:
+    """The key of a dataset with the conversations of one website of the sample; making it takes a second."""
+    from tests.evaluation.sample_rows import import_website
+
+    return import_website(tmp_path_factory.mktemp("casaverde") / "site").pk
+
+
+@pytest.fixture
+def casaverde(db: None, imported_casaverde: int) -> "Dataset":
+    """That dataset, as it was imported."""
+    from annotations.models import Dataset
+
+    return Dataset.objects.get(pk=imported_casaverde)

@@ -12,6 +12,7 @@ from django.contrib.auth import get_user_model
 
 from agents.encoders.embedding import HashEncoder
 from agents.guard.policy import Risk
+from agents.llm.usage import Usage
 from agents.models import (
     Drive,
     Exemplar,
@@ -54,7 +55,7 @@ from annotations.models import (
 )
 from annotations.models.candidates import pack_candidates
 from annotations.models.pages import compress, digest
-from evaluation.models import Score, Shard, Study
+from evaluation.models import JudgeVerdict, Score, Shard, Study
 
 _numbers = itertools.count(1)
 
@@ -339,6 +340,13 @@ def make_score(run: Run | None = None, **fields: Any) -> Score:
         "n": 4,
     } | fields
     return Score.objects.create(run=run or make_run(), **fields)
+
+
+def make_judge_verdict(trajectory: Trajectory, judge: str = "gold", **said: Any) -> JudgeVerdict:
+    """What a judge says of a trajectory as it is now."""
+    asked = {name: said.pop(name, "") for name in ("model", "pack", "pack_sha256")}
+    told = {"success": False, "said": "Not every action is the recorded one.", "answers": {}, "error": ""} | said
+    return JudgeVerdict.objects.keep(trajectory, judge, asked, told, Usage(), 0.0)
 
 
 def make_job(project: Project | None = None, **fields: Any) -> Job:

@@ -2,7 +2,7 @@
 
 import os
 
-from webnav_site import services
+from webnav_site.embedded import services
 
 services.make_ready()  # pytest is an entry point like manage.py
 

@@ -21,6 +21,7 @@ def run(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_cases_that_only_the_folder_beside_the_clone_has_are_counted_last(tmp_path: Path) -> None:
     lines = run(tmp_path, "tests/conformance/test_weblinx_truncation.py", "-k", "prompts or lengths").splitlines()
     assert lines[-1].startswith("60 passed")
@@ -28,6 +29,7 @@ def test_cases_that_only_the_folder_beside_the_clone_has_are_counted_last(tmp_pa
     assert any("llama_prompt" in line and line.startswith("skipped 1: needs ../shared") for line in lines)
 
 
+@pytest.mark.slow
 def test_a_file_of_the_folder_counts_before_the_clones_own_copy(tmp_path: Path) -> None:
     (tmp_path / "planners").mkdir()
     (tmp_path / "planners" / "op_f1.json").write_text("[]")
@@ -61,6 +63,7 @@ def crashing_cases() -> dict[str, list]:
     }
 
 
+@pytest.mark.slow
 def test_a_case_may_record_an_error_instead_of_a_result(tmp_path: Path) -> None:
     files = crashing_cases()
     for name, found in files.items():

@@ -37,6 +37,7 @@ def installed(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_example_works_as_the_page_says(installed: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", str(EXAMPLE / "tests")],
@@ -177,7 +178,8 @@ def test_a_planner_of_a_package_goes_with_a_world_model(tmp_path: Path) -> None:
 
 ADDING = """
 import importlib.metadata as metadata
-names = ["observe.observation", "rank.kind", "recall.memory", "recall.exemplars", "recall.workflows", "plan.kind"]
+names = ["observe.observation", "rank.kind", "recall.memory", "recall.exemplars", "recall.workflows", "plan.kind",
+    "imagine.kind", "act.guard", "act.ask"]
 points = [metadata.EntryPoint(f"{name}.mine", "nowhere:Mine", "webnav.stages") for name in names]
 metadata.entry_points = lambda group: points if group == "webnav.stages" else []
 from agents.recipes.declaring import settings_of
@@ -209,7 +211,8 @@ class Cautious(Planning):
 """
 CHECKING = """
 import sys
-from agents.recipes import checking, literature
+from agents.cookbook import checking
+from agents.recipes import literature
 for changes in sys.argv[1:]:
     try:
         checking.vary(literature.get("grounded"), dict(change.split("=") for change in changes.split()))
@@ -219,6 +222,7 @@ for changes in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 def test_a_kind_of_a_package_says_itself_when_its_settings_count(tmp_path: Path) -> None:
     info = tmp_path / "cautious-1.0.dist-info"
     info.mkdir()

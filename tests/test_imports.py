@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatch
 from functools import cache
+from importlib.util import resolve_name
 from pathlib import Path
 
 import pytest
@@ -39,19 +40,38 @@ WINGS = {
         access tell pages corpus jobs retention
         edits work.decompose work.rewrite campaigns.propose campaigns.queue campaigns work.release
         desk.moving_on desk.write desk.keys desk.discuss work.organise work.verify
-        work.api work.admin releases sample
+        work.api releases sample
     """.split(),
     "agents": """
-        prompts encoders guard.policy models llm weblinx types environments programs
-        recipes.declaring recipes.settings recipes.published recipes.literature
-        trace observations world_model guard words stages.state stages.kind stages.models learned generators
+        prompts encoders weblinx types world_model guard models llm environments programs
+        recipes trace observations words learned generators
+        stages.state stages.kind stages.models stages.answering
         stages.observe stages.rank stages.recall stages.simplify stages.compose stages.plan stages.imagine stages.act
-        stages recipes memory pipeline replay runs live holding training recipes.views proposals packs connections
+        stages cookbook memory pipeline replay runs live holding training recipe_pages proposals packs connections
         retention
     """.split(),
     "evaluation": """
         metrics scanners models scores reviews judges guard probes reports external comparing studies teaching bench
     """.split(),
+}
+# What lies at the top of an app beside its wings, and may import all of them: nothing else does, so that no hall grows
+# there. Django looks for `management` and `templatetags`, and `migrations`, which are not read here.
+TOP = {
+    "annotations": "admin apps management tasks templatetags urls".split(),
+    "agents": "admin apps management urls".split(),
+    "evaluation": "admin apps management tasks urls".split(),
+    "webnav_site": """
+        admin api apps asgi backups celery chromium edge embedded frame health locks management monitor rest settings
+        settings_accounts settings_api settings_jobs settings_origins shared_cache sharing snapshot_urls supervision
+        urls workers
+    """.split(),
+}
+# What lies beside commands and beside the wings, where Django looks for it.
+WIRED = {
+    "annotations": {"management.named", "templatetags.shown"},
+    "agents": {"management.changes", "management.memory_jobs"},
+    "evaluation": set(),
+    "webnav_site": set(),
 }
 # Of the eight stages, which rooms of others each may import; what more than one needs lies below them all.
 STAGES: dict[str, set[str]] = {
@@ -75,9 +95,8 @@ CORE = """
     annotations.public_addresses annotations.edits.mentions
     annotations.edits.edit_ops annotations.edits.warned agents.types agents.pipeline
     agents.trace agents.encoders
-    agents.encoders.* agents.recipes.declaring agents.recipes.checking
-    agents.recipes.literature agents.recipes.settings agents.recipes.sentences agents.recipes.drawing
-    agents.recipes.lacking agents.recipes.published agents.stages agents.stages.*
+    agents.encoders.* agents.recipes agents.recipes.* agents.cookbook.checking agents.cookbook.sentences
+    agents.cookbook.drawing agents.cookbook.lacking agents.stages agents.stages.*
     agents.words agents.words.* agents.generators agents.generators.* agents.learned agents.learned.*
     agents.memory.workflow_text agents.llm agents.llm.*
     agents.prompts agents.prompts.*
@@ -113,6 +132,10 @@ SHELL_PACKAGES = {
 # Modules that the web process loads, by their last word: job_views, account_api, page_admin and the like too.
 WEB = {"models", "views", "api", "admin", "urls", "forms", "serializers", "consumers", "routing", "filters", "apps"}
 MODEL_PACKAGES = {"torch", "transformers", "playwright"}
+LOADING = {"import_module", "__import__", "import_string", "find_spec"}  # functions that load a module by its name
+GETTING = {"get_model", "get_app_config"}  # functions of Django that find an app's models by its name
+# Modules that load what a table or the settings name.
+BY_TABLE = {"annotations.datasets", "webnav_site.asgi", "webnav_site.edge.accounts", "agents.llm.embedded"}
 # Core modules that are nothing without torch, and those that load them.
 NETWORKS = tuple(f"agents.learned.{name}" for name in ("network", "flat", "fit", "measure", "model", "train"))
 
@@ -131,13 +154,16 @@ def modules() -> dict[str, Path]:
 
 @cache
 def imports(module: str) -> tuple[tuple[str, int], ...]:
-    """(imported module, line) of a module, those inside functions and under TYPE_CHECKING included."""
+    """(imported module, line) of a module, those inside functions, under TYPE_CHECKING and by a string included."""
     path = modules()[module]
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     return tuple(_imports(ast.parse(path.read_text("utf-8")), package))
 
 
 def _imports(tree: ast.AST, package: str) -> Iterator[tuple[str, int]]:
+    for call in calls_that_load(tree):
+        if name := _loaded(call, package):
+            yield name, call.lineno
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)
@@ -149,6 +175,33 @@ def _imports(tree: ast.AST, package: str) -> Iterator[tuple[str, int]]:
             ) in node.names:  # `from agents.runs import events` names a module, `from agents.runs.events import x` not
                 inner = f"{name}.{alias.name}"
                 yield (inner if inner in modules() else name), node.lineno
+
+
+def calls_that_load(tree: ast.AST) -> list[ast.Call]:
+    """Calls of functions that load a module or find models by a name, whatever they are called here."""
+    nodes = list(ast.walk(tree))
+    aliases = [alias for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names if alias.asname]
+    known = LOADING | GETTING | {alias.asname for alias in aliases if alias.name in LOADING}
+    calls = [node for node in nodes if isinstance(node, ast.Call) and (node.args or node.keywords)]
+    return [call for call in calls if ast.unparse(call.func).rpartition(".")[2] in known]
+
+
+def name_given(call: ast.Call) -> str | None:
+    """The text by which a call names what it loads, where it stands there."""
+    first = call.args[0] if call.args else call.keywords[0].value
+    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else None
+
+
+def _loaded(call: ast.Call, package: str) -> str:
+    """The module that a call loads by a string which stands there: as a whole, or for a name in it."""
+    if (named := name_given(call)) is None:
+        return ""
+    if ast.unparse(call.func).rpartition(".")[2] in GETTING:
+        return f"{named.partition('.')[0]}.models" if named.partition(".")[0] in APPS else ""
+    name = resolve_name(named, package) if named.startswith(".") else named
+    while name not in modules() and name.partition(".")[0] in APPS and "." in name:
+        name = name.rpartition(".")[0]
+    return name
 
 
 def is_core(module: str) -> bool:
@@ -200,9 +253,20 @@ def test_apps_import_in_one_direction_only(app) -> None:
         for module in modules()
         if module.split(".")[0] == app
         for imported, line in imports(module)
-        if imported.split(".")[0] in set(APPS) - MAY_IMPORT[app]
+        if imported.split(".")[0] in of_the_root() - MAY_IMPORT[app]
     ]
     assert wrong == []
+
+
+@cache
+def of_the_root() -> frozenset[str]:
+    """What lies beside the apps and can be imported: tests, and whatever folder or file somebody adds."""
+    return frozenset(path.stem for path in ROOT.iterdir() if path.is_dir() or path.suffix == ".py")
+
+
+def test_what_lies_beside_the_apps_is_imported_by_none() -> None:
+    assert set(APPS) | {"tests", "manage"} <= of_the_root()
+    assert {"tests", "manage"} & set.union(*MAY_IMPORT.values()) == set()
 
 
 @pytest.mark.parametrize("app", WINGS)
@@ -217,7 +281,7 @@ def test_wings_import_in_one_direction_only(app) -> None:
     assert against == []
 
 
-CIRCLES = {  # files that know each other, and why
+CIRCLES = {  # files, or rooms, that know each other, and why
     (
         "annotations.models.assignments",
         "annotations.models.items",
@@ -228,8 +292,14 @@ CIRCLES = {  # files that know each other, and why
 }
 
 
+SHELVES = {  # folders that hold rooms for the eye alone, each with a place of its own in the order, and why
+    "annotations.work": "the five steps lie together, so that the folders name them: decompose, rewrite and release "
+    "know nothing of the desk on which people write, and organise and verify are pages above it",
+}
+
+
 def circles(imported: dict[str, set[str]]) -> set[tuple[str, ...]]:
-    """Files of which each leads to each other by its imports."""
+    """Those of which each leads to each other by its imports."""
     reached: dict[str, set[str]] = {}
     for module in imported:
         found, waiting = set[str](), [module]
@@ -242,11 +312,59 @@ def circles(imported: dict[str, set[str]]) -> set[tuple[str, ...]]:
     return {tuple(ring) for ring in rings if len(ring) > 1}
 
 
-def test_files_import_in_no_circle() -> None:
-    """Those inside functions and under TYPE_CHECKING count."""
-    known = modules().keys()
-    found = circles({module: {one for one, _ in imports(module) if one in known} - {module} for module in known})
-    assert found == set(CIRCLES)
+def rooms_on_the_way(module: str, shelves: Iterable[str]) -> list[str]:
+    """The rooms in which a module lies, from its app down, and itself; a room's own file is `__init__` in it."""
+    parts = (f"{module}.__init__" if module in rooms() else module).split(".")
+    homes = [".".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
+    return [home for home in homes if home not in shelves]
+
+
+def neighbours(module: str, imported: str, shelves: Iterable[str] = SHELVES) -> tuple[str, str]:
+    """The two rooms or files, side by side in one folder, of which one knows the other by an import."""
+    ways = zip(rooms_on_the_way(module, shelves), rooms_on_the_way(imported, shelves), strict=False)
+    return next((own, other) for own, other in ways if own != other)
+
+
+def circles_of_neighbours(
+    found: Callable[[str], Iterable[tuple[str, int]]] = imports, shelves: Iterable[str] = SHELVES
+) -> set[tuple[str, ...]]:
+    """Rooms and files of one folder that know each other. Imports inside functions and under TYPE_CHECKING count."""
+    known: dict[str, set[str]] = {}
+    for module in modules():
+        for imported in {one for one, _ in found(module)} & modules().keys() - {module}:
+            own, other = neighbours(module, imported, shelves)
+            known.setdefault(own, set()).add(other)
+    return circles(known)
+
+
+def test_rooms_and_files_import_in_no_circle() -> None:
+    """Files in a circle lie in one room, or their rooms are in one: so no circle of files is missed."""
+    assert circles_of_neighbours() == set(CIRCLES)
+
+
+def test_rooms_that_know_each_other_are_found() -> None:
+    def one_more(importer: str, imported: str) -> set[tuple[str, ...]]:
+        found = circles_of_neighbours(lambda name: (*imports(name), *([(imported, 1)] if name == importer else [])))
+        return found - set(CIRCLES)
+
+    assert one_more("agents.cookbook.saved", "agents.training.preparing") == {
+        ("agents.cookbook", "agents.memory", "agents.runs", "agents.training")
+    }
+    assert one_more("webnav_site.edge.door", "webnav_site.health") == set()
+    assert one_more("annotations.desk.write.document", "annotations.work.verify.page") == {
+        ("annotations.desk", "annotations.work.verify")
+    }
+    assert one_more("agents.stages.kind", "agents.stages.plan.kinds") != set()
+
+
+def test_no_shelf_is_a_room_in_truth() -> None:
+    """Its rooms would be in a circle with what lies beside it, and each of them has a place in the order."""
+    assert circles_of_neighbours(shelves=()) - set(CIRCLES) == {
+        ("annotations.campaigns", "annotations.desk", "annotations.work")
+    }
+    for shelf in SHELVES:
+        assert holds_no_code(modules()[shelf])
+        assert all(wing_of(f"{shelf}.{room}") is not None for room in folders_of(shelf))
 
 
 def stages_known_to(stage: str, found: Callable[[str], Iterable[tuple[str, int]]] = imports) -> set[str]:
@@ -297,6 +415,88 @@ def test_every_wing_of_the_table_is_there_and_every_folder_is_in_the_table() -> 
     }
 
 
+def at_the_top(app: str, names: Iterable[str]) -> set[str]:
+    """Modules and folders that lie directly in an app and are no wing of it."""
+    found = {name.split(".")[1] for name in names if name.startswith(f"{app}.")}
+    return found - {wing.partition(".")[0] for wing in WINGS.get(app, ())}
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_what_lies_at_the_top_of_an_app_is_named(app) -> None:
+    assert at_the_top(app, modules()) == set(TOP[app])
+
+
+def beside_the_wings(names: Iterable[str]) -> set[str]:
+    """Modules of apps with wings that belong to none of them and lie deeper than at the top."""
+    deeper = {name for name in names if name.partition(".")[0] in WINGS and name.count(".")}
+    return {name for name in deeper if wing_of(name) is None and name.split(".")[1] not in TOP[name.split(".")[0]]}
+
+
+def wired(app: str, names: Iterable[str]) -> set[str]:
+    """What lies in the folders that Django looks for, beside commands."""
+    inner = (name.removeprefix(f"{app}.") for name in names if name.startswith(f"{app}."))
+    return {
+        name
+        for name in inner
+        if name.startswith(("management.", "templatetags.")) and not name.startswith("management.commands")
+    }
+
+
+def test_every_module_has_a_wing_or_is_named() -> None:
+    """But for the folders that hold wings, and no code."""
+    assert beside_the_wings(modules()) == {"annotations.desk", "annotations.work"}
+    assert all(holds_no_code(modules()[name]) for name in ("annotations.desk", "annotations.work"))
+    assert {app: wired(app, modules()) for app in APPS} == WIRED
+
+
+def test_a_module_without_a_wing_is_found() -> None:
+    more = {"annotations.desk.hall.all", "annotations.work.everything", "annotations.desk.write.new"}
+    assert beside_the_wings(more) == {"annotations.desk.hall.all", "annotations.work.everything"}
+    assert wired("annotations", ["annotations.management.hall", "annotations.management.commands.one"]) == {
+        "management.hall"
+    }
+
+
+def test_only_tables_and_settings_say_what_is_loaded_by_a_text_put_together() -> None:
+    loading = {name: calls_that_load(ast.parse(path.read_text("utf-8"))) for name, path in modules().items()}
+    assert {name for name, calls in loading.items() if any(name_given(call) is None for call in calls)} == BY_TABLE
+
+
+def test_a_new_file_at_the_top_of_an_app_is_found() -> None:
+    more = [*modules(), "annotations.everything", "agents.halls.wide"]
+    assert at_the_top("annotations", more) - set(TOP["annotations"]) == {"everything"}
+    assert at_the_top("agents", more) - set(TOP["agents"]) == {"halls"}
+
+
+def test_a_module_that_is_loaded_by_its_name_is_imported() -> None:
+    source = """
+def run(app):
+    importlib.import_module("evaluation.studies.running").work()
+    __import__("torch")
+    import_string("agents.runs.runner.run_conversations")
+    import_module(".exporting", "annotations.corpus")
+    import_module(READERS[name])
+    import_module(name="agents.runs.runner")
+    apps.get_model("evaluation", "Study")
+    apps.get_model(app_label="agents", model_name="Run")
+    load("evaluation.bench")
+
+
+from importlib import import_module as load
+"""
+    assert set(_imports(ast.parse(source), "annotations.corpus")) == {
+        ("evaluation.studies.running", 3),
+        ("torch", 4),
+        ("agents.runs.runner", 5),
+        ("annotations.corpus.exporting", 6),
+        ("agents.runs.runner", 8),
+        ("evaluation.models", 9),
+        ("agents.models", 10),
+        ("evaluation.bench", 11),
+        ("importlib", 14),
+    }
+
+
 def folders_of(room: str) -> set[str]:
     """The rooms that lie in a folder."""
     return {name.removeprefix(f"{room}.") for name in rooms() if name.rpartition(".")[0] == room}
@@ -313,7 +513,7 @@ def test_an_arrow_back_is_found() -> None:
     assert is_against_the_order("annotations.corpus.store", "annotations.campaigns.queue.claiming")
     assert is_against_the_order("annotations.models.jobs", "annotations.tasks")
     assert is_against_the_order("agents.recipes.literature", "agents.stages.registry")
-    assert is_against_the_order("agents.recipes.forms", "agents.training.preparing")
+    assert is_against_the_order("agents.cookbook.saved", "agents.training.preparing")
     assert not is_against_the_order("annotations.campaigns.queue.claiming", "annotations.models")
     assert not is_against_the_order("annotations.urls", "annotations.corpus.views")
 
@@ -473,7 +673,5 @@ def test_core_modules_load_without_django_and_without_torch() -> None:
 
 def test_the_web_process_and_the_task_modules_start_without_model_libraries() -> None:
     """URLs, ASGI, admin and Celery's tasks are loaded; torch comes in inside a task only."""
-    from django.conf import settings
-
-    databases = {"DATABASE_URL": "postgresql:///unused", "REDIS_URL": settings.REDIS_URL}  # nothing is started
+    databases = {"DATABASE_URL": "postgresql:///unused", "REDIS_URL": "redis://unused"}  # nothing is started
     assert run_alone(WEB_ALONE, DJANGO_SETTINGS_MODULE="tests.settings", **databases) == ""

@@ -14,8 +14,8 @@ CHOOSING = {tuple(setting.split(".")) for setting in KINDS}
 # A planner that says itself what it goes with; kinds of imagine and what stands in for one of them.
 KNOWN = {
     "agents/stages/plan/following.py",
-    "agents/recipes/checking.py",
-    "agents/recipes/starters.py",
+    "agents/cookbook/checking.py",
+    "agents/cookbook/starters.py",
 }
 
 
@@ -58,6 +58,7 @@ def test_a_comparison_with_a_kinds_name_is_seen(source: str, lines: list[int]) -
     assert list(told_by_name(source)) == lines
 
 
+@pytest.mark.slow
 def test_nobody_goes_by_the_names_of_kinds() -> None:
     found = {
         f"{path.relative_to(ROOT)}:{line}"

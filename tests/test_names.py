@@ -5,17 +5,27 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 
+import pytest
+
 from annotations.text.amounts import amount
 from annotations.text.stop_words import NO_TOPIC
-from tests.test_imports import ROOT, modules
+from tests.parsed_sources import parsed
+from tests.test_imports import ROOT, is_core, modules
 
 EVERYWHERE = {"Command"}  # Django asks for this name in every management command
 CAPITALISED = re.compile(r"_?[A-Z]+[a-z]\w*")  # a type by its name; CONSTANTS are none
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _forget_trees() -> Iterator[None]:
+    """They take 170 MB."""
+    yield
+    parsed.cache_clear()
+
+
 def type_names(source: str) -> list[str]:
     """The types that a module offers: classes, and names like `Row = dict[str, int]` that stand for one."""
-    return [name for node in ast.parse(source).body for name in _types_named_by(node)]
+    return [name for node in parsed(source).body for name in _types_named_by(node)]
 
 
 def _types_named_by(node: ast.stmt) -> list[str]:
@@ -27,13 +37,30 @@ def _types_named_by(node: ast.stmt) -> list[str]:
     return [name for name in names if CAPITALISED.fullmatch(name)]
 
 
+def hidden_types(node: ast.AST, is_local: bool = False) -> Iterator[str]:
+    """Those that stand in a function or a branch of a module. What lies in a class, `names_used_inside` reads."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ClassDef):
+            if not isinstance(node, ast.Module):
+                yield child.name
+        elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from hidden_types(child, is_local=True)
+        else:
+            if isinstance(child, ast.stmt) and not isinstance(node, ast.Module) and not is_local:
+                yield from _types_named_by(child)
+            yield from hidden_types(child, is_local)
+
+
 def shared_names(sources: dict[str, str]) -> dict[str, list[str]]:
-    """Name of a type -> the modules that have it, for names that more than one module has."""
+    """Name of a type -> the modules that have it, for names that more than one module has. An underscore in front makes
+    no other name of it."""
     homes = defaultdict(list)
     for module, source in sources.items():
-        for name in type_names(source):
+        # A name that two branches give is one name.
+        found = (*type_names(source), *hidden_types(ast.parse(source)))
+        for name in dict.fromkeys(name.lstrip("_") for name in found):
             homes[name].append(module)
-    return {name: found for name, found in homes.items() if len(found) > 1 and name not in EVERYWHERE}
+    return {name: places for name, places in homes.items() if len(places) > 1 and name not in EVERYWHERE}
 
 
 def test_no_name_of_a_type_is_there_twice() -> None:
@@ -56,9 +83,11 @@ def classes_within(node: ast.AST, outer: ast.ClassDef | None = None) -> Iterator
 def names_used_inside(sources: dict[str, str]) -> list[tuple[str, str]]:
     """(module, name) of classes inside another whose name a module has too, or a class inside yet another. Several
     rows may list the values of a column of the same name, as `State` for `state`: docs/words.md says so."""
-    within = [(module, *found) for module, source in sources.items() for found in classes_within(ast.parse(source))]
+    within = [(module, *found) for module, source in sources.items() for found in classes_within(parsed(source))]
     # A class of a module makes its name a shared one; lists of values of a column count as one class together.
-    known = Counter({name: 2 for source in sources.values() for name in classes_of(source)})
+    known = Counter(
+        {name: 2 for source in sources.values() for name in {*classes_of(source), *hidden_types(ast.parse(source))}}
+    )
     known.update(dict.fromkeys({name for _, name, is_column in within if is_column}, 1))
     known.update(name for _, name, is_column in within if not is_column)
     return [(module, name) for module, name, _ in within if known[name] > 1]
@@ -66,7 +95,7 @@ def names_used_inside(sources: dict[str, str]) -> list[tuple[str, str]]:
 
 def classes_of(source: str) -> set[str]:
     """The classes of a module; `State = Item.State` is no other."""
-    return {node.name for node in ast.parse(source).body if isinstance(node, ast.ClassDef)}
+    return {node.name for node in parsed(source).body if isinstance(node, ast.ClassDef)}
 
 
 def test_no_class_inside_another_has_the_name_of_a_third() -> None:
@@ -97,9 +126,22 @@ def test_a_shared_name_is_found() -> None:
     }
 
 
+def test_a_name_that_differs_by_an_underscore_is_found() -> None:
+    assert shared_names({"a": "class Row: pass", "b": "class _Row: pass"}) == {"Row": ["a", "b"]}
+    assert shared_names({"a": "class Row: pass", "b": "def f():\n    class __Row: pass"}) == {"Row": ["a", "b"]}
+
+
+def test_a_shared_name_in_a_function_or_a_branch_is_found() -> None:
+    inside = "def made():\n    class Row: pass\n    Local = 1"
+    branch = "if True:\n    class Row: pass\nelse:\n    Row = dict\ntry:\n    Other = list\nexcept Error: pass"
+    assert shared_names({"a": "class Row: pass", "b": inside}) == {"Row": ["a", "b"]}
+    assert shared_names({"a": "class Other: pass", "b": branch, "c": "Local = set"}) == {"Other": ["a", "b"]}
+    assert names_used_inside({"a": "class A:\n    class Row: ...", "b": inside}) == [("a", "Row")]
+
+
 def word_lists(source: str) -> list[str]:
     """Texts of a module that list stop words: many words, half of them such that every purpose passes over."""
-    strings = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
+    strings = (node.value for node in ast.walk(parsed(source)) if isinstance(node, ast.Constant))
     found = (set(text.split()) for text in strings if isinstance(text, str))
     return [" ".join(words) for words in found if len(words & NO_TOPIC) > 15 and len(words & NO_TOPIC) * 2 > len(words)]
 
@@ -128,7 +170,7 @@ def test_a_plural_of_its_own_is_found() -> None:
 
 
 def docstrings(source: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield ast.get_docstring(node) or ""
 
@@ -158,7 +200,7 @@ NO_NAMES = {"prompts.pack", "settings.top_k", "settings.exact", "weights.lock"}
 def offered(source: str) -> set[str]:
     """Names that a module has: of its own and imported."""
     found = set()
-    for node in ast.parse(source).body:
+    for node in parsed(source).body:
         targets = (
             node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
         )
@@ -209,22 +251,8 @@ def test_a_name_that_is_not_there_is_found() -> None:
     ]
 
 
-def not_there(text: str, paths: Collection[str]) -> list[str]:
-    """Files and folders that a text names in backticks, by their path or the end of it, and that are not there."""
-    named = (name.rstrip("/") for name in re.findall(r"`([\w/]+(?:\.py|\.html|/))`", text) if name == name.lower())
-    return [name for name in named if not any(f"/{path}".endswith(f"/{name}") for path in paths)]
-
-
-def test_the_architecture_is_short_and_names_what_is_there() -> None:
-    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    folders = ("agents", "annotations", "evaluation", "webnav_site", "static", "templates", "tests")
-    paths = [path.relative_to(ROOT).as_posix() for folder in folders for path in (ROOT / folder).rglob("*")]
-    assert not_there(text, [*folders, *paths]) == []
-    assert len(text.splitlines()) <= 150
-
-
-def test_a_room_that_was_moved_is_found() -> None:
-    assert not_there("`b/`, `a/b/c.py` and `a/d.py`", ["a/b", "a/b/c.py"]) == ["a/d.py"]
+def test_the_architecture_is_short() -> None:
+    assert len((ROOT / "docs" / "architecture.md").read_text("utf-8").splitlines()) <= 150
 
 
 def wings_not_named(table: str, wings: Collection[str]) -> list[str]:
@@ -267,10 +295,34 @@ def test_the_words_of_the_glossary_are_in_the_code() -> None:
     classes = {
         node.name: ast.unparse(node)
         for path in modules().values()
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in ast.walk(parsed(path.read_text("utf-8")))
         if isinstance(node, ast.ClassDef)
     }
     named = re.findall(r"`([A-Z]\w+)(?:\.(\w+))?`", words)
     assert len(named) > 15
     assert [name for name, _ in named if name not in classes] == []
     assert [part for name, part in named if part and not re.search(rf"\b{part}\b", classes[name])] == []
+
+
+def screens_told() -> set[str]:
+    """Modules and rooms that docs/words.md says are screens, for all their names with “page”."""
+    row = next(
+        line for line in (ROOT / "docs" / "words.md").read_text("utf-8").splitlines() if line.startswith("| page |")
+    )
+    named = re.findall(r"`([\w/]+)(?:\.py|/)`", row)
+    return {name.replace("/", ".") for name in named if "/" in name}
+
+
+def test_what_is_called_a_page_is_a_screen_where_the_words_say_so() -> None:
+    """A screen asks who looks at it; what is about recorded pages does not, but for where these are served."""
+    told, screens = screens_told(), set()
+    assert told <= set(modules())
+    called = {name for name in modules() if re.search(r"(?:^|[._])pages?(?:$|[._])", name)}
+    for name in called:
+        if name.endswith(".page") or any(f"{name}.".startswith(f"{screen}.") for screen in told):
+            screens.add(name)
+    asking = {
+        name for name in called if re.search(r"HttpRequest|annotations\.access", modules()[name].read_text("utf-8"))
+    }
+    assert {name for name in asking - screens if not name.startswith("annotations.pages.")} == set()
+    assert {name for name in screens if is_core(name)} == set()

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.quick import first_is_quick
+
 ROOT = Path(__file__).parent.parent
 APPS = ("annotations", "agents", "evaluation", "webnav_site")
 # How often a part is repeated: a quadratic pattern takes a second for the longest text, a linear one a thousandth of
@@ -271,6 +273,6 @@ def test_patterns_put_together_of_constants_are_read() -> None:
     assert [_text(call.args[0], texts) for call in calls] == ["a*b", "bc", None]
 
 
-@pytest.mark.parametrize("text", [r"\s*<\?xml\s[^>]*\?>", r"\[\d\]\s*(.*?)\s*(?:;\s*)?(?=\[\d\]|$)", r"(\w+\s?)+!"])
+@first_is_quick("text", [r"\s*<\?xml\s[^>]*\?>", r"\[\d\]\s*(.*?)\s*(?:;\s*)?(?=\[\d\]|$)", r"(\w+\s?)+!"])
 def test_the_trial_knows_a_pattern_that_is_not_linear(text) -> None:
     assert slow_text(Pattern("", text, re.DOTALL, frozenset({"finditer"})))

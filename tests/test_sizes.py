@@ -5,9 +5,11 @@ something is taken apart; before one is added, look whether it can be.
 """
 
 import ast
+import re
+import tomllib
 from collections.abc import Iterator
 
-from tests.test_imports import modules
+from tests.test_imports import APPS, ROOT, modules
 
 FUNCTION, CLASS, FILE, ARGUMENTS = 40, 150, 400, 7
 LONGER = {
@@ -17,7 +19,7 @@ LONGER = {
     "agents.training.jobs.run_training": 43,
     "annotations.corpus.exporting.export_dataset": 49,
     "annotations.corpus.importing.import_files": 46,
-    "annotations.jobs.running._run_export": 48,
+    "annotations.jobs.running._run_export": 45,
     "annotations.releases.releasing.make_release": 49,
     "annotations.desk.discuss.comments.say": 42,
     "annotations.work.verify.verdicts.give": 41,
@@ -25,19 +27,17 @@ LONGER = {
     "evaluation.studies.page.study_context": 45,
     "evaluation.studies.running.create_study": 45,
     "evaluation.studies.running.work": 48,
-    "webnav_site.monitor.logs.logging_settings": 56,  # one dictionary
+    "webnav_site.monitor.logs.logging_settings": 55,  # one dictionary
     # Rows with their columns and all that they can do; what works through a file, an episode or a training.
     "agents.live.under_way.LiveEpisode": 157,
-    "agents.live.running.LiveRun": 220,
-    "agents.models.driving.Drive": 183,
+    "agents.live.running.LiveRun": 218,
+    "agents.models.driving.Drive": 174,
     "agents.models.steps.TrajectoryStep": 190,
     "agents.training.loop._Loop": 170,
     "agents.training.work.Work": 189,
-    "annotations.models.assignments.Assignment": 360,
-    "annotations.models.jobs.Job": 250,
-    "annotations.models.leases.Leased": 210,
-    "evaluation.models.studies.Study": 195,
-    "agents.recipes.literature": 415,  # every published agent on one page
+    "annotations.models.assignments.Assignment": 276,
+    "annotations.models.jobs.Job": 242,
+    "annotations.models.worker_leases.Leased": 210,
     # What published code calls with as many.
     "agents.memory.retrieve.DatasetMemory.__init__()": 8,
     "agents.words.shown_page.format_input()": 8,
@@ -75,8 +75,65 @@ def test_nothing_is_longer_than_can_be_read_at_once() -> None:
     assert {name: size for name, size in found.items() if size > LONGER.get(name, 0)} == {}
 
 
+def test_what_is_named_as_longer_is() -> None:
+    """So that the list tells what there is to take apart, and nothing that is gone."""
+    found = too_long({name: path.read_text("utf-8") for name, path in modules().items()})
+    assert set(LONGER) - found.keys() == set()
+
+
+BANNER = re.compile(r"^\s*(?:#|//|/\*)\s*(?:[^\n]*[-=*~#]{3,}\s*(?:\*/)?\s*$|[-=*~]{3,})", re.M)
+
+
+def test_no_banner_marks_two_modules_in_one_file() -> None:
+    faces = [path for kind in ("js", "css") for path in (ROOT / "static").rglob(f"*.{kind}")]
+    files = [*modules().values(), *(ROOT / "tests").rglob("*.py"), *faces]
+    assert [path.relative_to(ROOT).as_posix() for path in files if BANNER.search(path.read_text("utf-8"))] == []
+
+
+def test_a_banner_is_found() -> None:
+    for line in (
+        "# Running ---",
+        "# Running -----  ",
+        "// Keys ======",
+        "# --- what is below it",
+        "/* Keys *** */",
+        "#---",
+    ):
+        assert BANNER.search(f"a = 1\n\n{line}\nb = 2\n"), line
+    assert not BANNER.search("# from -1 to 1 -- or none\nTEXT = '----------'\n/** a type */\n/* a rule */\n")
+
+
 def test_what_is_too_long_is_found() -> None:
     long = "def long(a, b, c, d, e, f, g, h):\n" + "    pass\n" * 40
     source = f"class Short:\n    def method(self):\n        pass\n\n\n{long}"
     assert too_long({"m": source}) == {"m.long": 41, "m.long()": 8}
     assert too_long({"m": "\n" * 401}) == {"m": 401}
+
+
+def test_lint_finds_waivers_however_they_are_spelled() -> None:
+    """By the pattern of `make lint`, and by ruff's rule against a bare one."""
+    lint = (ROOT / "Makefile").read_text("utf-8").partition("lint:")[2]
+    found = re.search(r'git grep -niE "(.+)" --', lint)
+    assert found, "lint looks for waivers, whatever their case"
+    waiver = re.compile(found[1], re.IGNORECASE)
+    comment = "#" + " "  # not written as one, as lint reads this file, too
+    spelled = ["noqa: C901", "NOQA: c901", "noqa: N802, C901", "ruff: noqa: C901", "ruff: noqa", "flake8: noqa"]
+    assert [
+        one for one in [*spelled, "fmt: skip", "fmt:off", "YAPF: disable"] if not waiver.search(comment + one)
+    ] == []
+    assert not waiver.search(comment + "noqa: N802")
+    checked = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["ruff"]["lint"]
+    assert {"C901", "PGH004", "RUF"} <= set(checked["select"])
+    assert not {"C901", "PGH004", "RUF100"} & set(checked["ignore"])
+
+
+def test_tables_of_the_admin_lie_with_their_rooms() -> None:
+    """Those of an app lead to them, where Django looks for them, and do nothing else."""
+    rooms = {name for name in modules() if name.rpartition(".")[2] == "admin"}
+    tops = {f"{app}.admin" for app in APPS[:3]}
+    assert tops < rooms
+    for top in sorted(tops):
+        _, *lines = ast.parse(modules()[top].read_text("utf-8")).body
+        led_to = {alias.name for line in lines if isinstance(line, ast.Import) for alias in line.names}
+        assert len(led_to) == len(lines)
+        assert led_to == {name for name in rooms - tops if name.startswith(top.partition(".")[0])}

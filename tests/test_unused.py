@@ -13,7 +13,6 @@ from tests.test_imports import ROOT, modules
 # in batches, over rows or by another model, and these say that it is the same.
 PUBLISHED = {
     "agents.memory.workflow_text": {"abstract_trajectory", "webarena_actions", "webarena_trajectory"},
-    "agents.stages.imagine.scores": {"value_model_webarena"},
     "agents.stages.recall.select": {"select_multifaceted"},
     "agents.words.trajectory_page": {"target_observation"},
     "agents.world_model.records": {"read_published"},

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 
 from tests.test_imports import ROOT, modules
 
@@ -17,31 +18,44 @@ def home_of(module: str) -> str:
     raise KeyError(module)
 
 
+# Methods by which what another module holds is filled, wherever they are called.
+FILLING = {"append", "extend", "insert", "update", "setdefault", "add", "register", "connect"}
+
+
 def wired_in(source: str) -> Wiring:
     """What the function `ready` of a module sets, extends or updates: by assignments to names of other modules, and by
     calls of their methods."""
-    ready = next(node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef))
+    functions = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef))
+    ready = next(function for function in functions if function.name == "ready")
     names: dict[str, tuple[str, str]] = {}  # as it is called here -> module, and the name in it
-    for node in ready.body:
+    for node in ast.walk(ready):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
                 found = (inner, "") if inner in modules() else (str(node.module), alias.name)
                 names[alias.asname or alias.name] = found
     wired: Wiring = defaultdict(set)
-    for node in ready.body:
-        if isinstance(node, ast.Assign):
-            target, given = node.targets[0], node.value
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            assert isinstance(node.value.func, ast.Attribute)
-            target, given = node.value.func.value, node.value.args[0]
-        else:
-            continue
+    for target, given in handed_over(ready):
         words = re.findall(r"\w+", ast.unparse(target))
         module, name = names[words[0]]
         givers = {names[word.id][0] for word in ast.walk(given) if isinstance(word, ast.Name) and word.id in names}
         wired[home_of(module), name or words[1]] |= {home_of(giver) for giver in givers}
     return dict(wired)
+
+
+def handed_over(ready: ast.FunctionDef) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """(what is set or filled, what it is given), in branches, loops and lists too, and of each of several names."""
+    for node in ast.walk(ready):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                several = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
+                yield from zip(target.elts, node.value.elts, strict=True) if several else [(target, node.value)]
+        elif isinstance(node, ast.AugAssign | ast.AnnAssign) and node.value is not None:
+            yield node.target, node.value
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            assert isinstance(node.value.func, ast.Attribute), "what is set by a function is not seen here"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in FILLING:
+            yield node.func.value, node.args[0]
 
 
 def told_in(text: str) -> Wiring:
@@ -87,4 +101,36 @@ def ready(self):
         ("annotations/jobs/running.py", "RUNNERS"): {"agents/live/jobs.py"},
     }
     table = "\n## What is set as the apps start\n| `a.py` `x`, `y` | `b.py`, `c/` | why |\n"
+    branches = """
+def ready(self):
+    from agents.encoders import weights
+    from agents.training.stored import StoredWeights
+    from annotations.jobs import running
+    if True:
+        weights.elsewhere: object = StoredWeights()
+    for _ in range(1):
+        running.RUNNERS |= StoredWeights.RUNNERS
+"""
+    assert wired_in(branches) == wired | {("annotations/jobs/running.py", "RUNNERS"): {"agents/training/stored.py"}}
+    hidden = """
+def told(self):
+    pass
+
+
+def ready(self):
+    from agents.encoders import embedding, weights
+    from agents.training.stored import StoredWeights
+    from annotations.jobs.running import RUNNERS
+    weights.elsewhere, embedding.at_endpoint = StoredWeights(), StoredWeights
+    if RUNNERS.update(StoredWeights.RUNNERS):
+        weights.elsewhere = weights.second = StoredWeights()
+    [RUNNERS.update(one) for one in ()]
+"""
+    of_weights = {"agents/training/stored.py"}
+    assert wired_in(hidden) == {
+        ("agents/encoders/weights.py", "elsewhere"): of_weights,
+        ("agents/encoders/weights.py", "second"): of_weights,
+        ("agents/encoders/embedding.py", "at_endpoint"): of_weights,
+        ("annotations/jobs/running.py", "RUNNERS"): of_weights,
+    }
     assert told_in(table) == {("a.py", "x"): {"b.py", "c/"}, ("a.py", "y"): {"b.py", "c/"}}

@@ -1,6 +1,6 @@
 """Wiring: settings, URLs, ASGI, Celery and the embedded services; no models, no logic.
 
-May import `edge`, `monitor` and all of `annotations` and `agents` and `evaluation`.
+May import `edge`, `embedded`, `frame`, `monitor`, `workers` and all of `agents` and `annotations` and `evaluation`.
 """
 
 import gc

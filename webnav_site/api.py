@@ -9,10 +9,13 @@ from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework.routers import DefaultRouter
 from rest_framework.viewsets import ViewSetMixin
 
-from agents import api as agents
 from agents.connections.api import ConnectionViewSet
 from agents.holding.api import GuardRuleViewSet
 from agents.live.api import LiveGoalsViewSet
+from agents.memory.api import ExemplarViewSet, MemorySnippetViewSet, WorkflowViewSet
+from agents.packs.api import PromptPackViewSet
+from agents.recipe_pages.api import RecipeViewSet
+from agents.replay.api import TrajectoryViewSet
 from agents.training.api import TrainedModelViewSet
 from annotations.access import api as access
 from annotations.access.api_rules import AnyAccept
@@ -24,7 +27,8 @@ from annotations.jobs import api as jobs
 from annotations.releases.api import ReleaseViewSet
 from annotations.work import api as work
 from annotations.work.verify.api import BulkAcceptViewSet, DisputeViewSet
-from evaluation.guard.api import GuardOfDatasetViewSet
+from evaluation.guard.api import GuardForecastViewSet, GuardOfDatasetViewSet
+from evaluation.judges.api import JudgesOfStudyViewSet, JudgeVerdictViewSet, JudgingViewSet
 from evaluation.reviews.api import ReviewQueueViewSet, ReviewViewSet
 from evaluation.studies import api as evaluation
 from evaluation.studies.home_api import HomeView
@@ -66,21 +70,24 @@ router.register("disputes", DisputeViewSet)
 router.register("bulk-accepts", BulkAcceptViewSet)
 router.register("comments", work.CommentViewSet)
 router.register("releases", ReleaseViewSet)
-router.register("recipes", agents.RecipeViewSet, basename="recipe")
-router.register("prompt-packs", agents.PromptPackViewSet)
+router.register("recipes", RecipeViewSet, basename="recipe")
+router.register("prompt-packs", PromptPackViewSet)
 router.register("connections", ConnectionViewSet)
-router.register("memory-snippets", agents.MemorySnippetViewSet)
-router.register("exemplars", agents.ExemplarViewSet)
-router.register("workflows", agents.WorkflowViewSet)
+router.register("memory-snippets", MemorySnippetViewSet)
+router.register("exemplars", ExemplarViewSet)
+router.register("workflows", WorkflowViewSet)
 router.register("guard-rules", GuardRuleViewSet)
+router.register("guard-forecasts", GuardForecastViewSet, basename="guard-forecast")
 router.register("models", TrainedModelViewSet)
 router.register("runs", evaluation.ScoredRunViewSet)
-router.register("trajectories", agents.TrajectoryViewSet)
+router.register("trajectories", TrajectoryViewSet)
 router.register("studies", evaluation.StudyViewSet)
 router.register("shards", evaluation.ShardViewSet)
 router.register("scores", evaluation.ScoreViewSet)
 router.register("reviews", ReviewViewSet)
 router.register("review-queues", ReviewQueueViewSet)
+router.register("judgings", JudgingViewSet, basename="judging")
+router.register("judge-verdicts", JudgeVerdictViewSet)
 
 
 def named_file(viewset: type[ViewSetMixin], action: str) -> Callable[..., HttpResponseBase]:
@@ -100,6 +107,7 @@ urlpatterns = [
     path("runs/<int:pk>/metrics.csv", named_file(runs, "metrics_csv"), name="run-metrics-csv"),
     path("runs/<int:pk>/trajectories.jsonl", named_file(runs, "trajectories_jsonl"), name="run-trajectories"),
     path("studies/<int:pk>/metrics.csv", named_file(studies, "metrics_csv"), name="study-metrics-csv"),
+    path("studies/<int:pk>/judges/", JudgesOfStudyViewSet.as_view({"get": "judges"}), name="study-judges"),
     path("datasets/<int:pk>/guard-labels/", guarded({"get": "labels", "post": "label"}), name="dataset-guard-labels"),
     path("datasets/<int:pk>/guard-report/", guarded({"get": "report"}), name="dataset-guard-report"),
     path("datasets/<int:pk>/lessons/", LessonsOfDatasetViewSet.as_view({"get": "lessons"}), name="dataset-lessons"),

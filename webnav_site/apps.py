@@ -13,11 +13,11 @@ class SiteConfig(AppConfig):
     def ready(self) -> None:
         from annotations.desk.keys.keymaps import SECTION_KEYS
         from annotations.monitor import spans
+        from webnav_site.frame.sections import OPERATIONS, SECTIONS
         from webnav_site.monitor import (
             llm_counts,
             slow_queries,  # noqa: F401  times the queries of every connection
         )
-        from webnav_site.sections import OPERATIONS, SECTIONS
 
         SECTION_KEYS.update({label: f"g {key}" for label, _, key, _ in (*SECTIONS, OPERATIONS)})
         spans.WATCHERS.append(llm_counts.count)

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
 from annotations.environment import told_in_a_line
-from webnav_site import services
+from webnav_site.embedded import services
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webnav_site.settings")
 with told_in_a_line(exit_code=3):  # uvicorn's own for "would fail the same way again": its parent then stops too

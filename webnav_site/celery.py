@@ -12,9 +12,10 @@ from annotations.jobs import stopping
 
 with told_in_a_line(exit_code=3):  # limits of pages are read when what keeps them is loaded
     from annotations.sandbox import deadline
-from webnav_site import devices, heartbeats, registry, services  # noqa: F401  connect signals: who is alive, holds what
-from webnav_site.broker import PromptAMQP
-from webnav_site.monitor import tasks, workers  # noqa: F401  connect the signals of logs, counters and workers' facts
+from webnav_site.embedded import services
+from webnav_site.monitor import tasks
+from webnav_site.workers import devices, heartbeats, registry, reporting  # noqa: F401  connect signals: who is alive
+from webnav_site.workers.broker import PromptAMQP
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webnav_site.settings")
 

@@ -19,10 +19,11 @@ from django.views.decorators.http import require_safe
 
 from annotations.access import host_secret
 from annotations.models import Job, Leased
+from annotations.monitor import starting
 from annotations.shown_progress import span_text
 from annotations.storage import FREE_BYTES, store
 from evaluation.models import Shard
-from webnav_site import heartbeats
+from webnav_site.workers import heartbeats
 
 # Queue -> what waits in it. Beat puts tidying into "default", which nobody waits for.
 QUEUES: dict[str, Callable[[], list[QuerySet]]] = {
@@ -30,7 +31,7 @@ QUEUES: dict[str, Callable[[], list[QuerySet]]] = {
     "io": lambda: [Job.objects.waiting_in("io")],
     "gpu": lambda: [Job.objects.waiting_in("gpu"), Shard.objects.filter(state=Leased.State.QUEUED)],
 }
-PATIENCE_SECONDS = 60  # reliability.md 6.2, 5: nothing waits silently for longer
+PATIENCE_SECONDS = 60  # nothing waits silently for longer
 
 
 @require_safe
@@ -161,6 +162,8 @@ def worker_banner() -> str:
     if heard is None:
         return "Redis does not answer, so background work stands still; what is stored is safe."
     dead = [queue for queue, seconds in late.items() if not _queue(queue, heard, seconds)["alive"]]
+    if dead and not (dead := [queue for queue in dead if not starting.is_starting(queue)]):
+        return "Workers are starting. Work that waits goes on as soon as they have loaded: in a minute or two."
     if not dead:
         return ""
     waited = span_text(max(late[queue] or 0 for queue in dead))

@@ -11,8 +11,9 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from annotations.environment import env, env_bool, env_days, env_list, env_networks, env_number
-from webnav_site import services, sharing
+from webnav_site import sharing
 from webnav_site.edge.limits import from_environment
+from webnav_site.embedded import services
 from webnav_site.monitor import logs
 from webnav_site.settings_accounts import *  # noqa: F403
 from webnav_site.settings_api import *  # noqa: F403
@@ -114,7 +115,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "webnav_site.context.navigation",
+                "webnav_site.frame.context.navigation",
             ],
         },
     }
@@ -158,7 +159,6 @@ FILE_UPLOAD_TEMP_DIR = VAR_DIR / "uploads"
 WEBHOOKS_HOSTS = env_list("WEBHOOKS_HOSTS")
 WEBHOOKS_ALLOW_PRIVATE = env_bool("WEBHOOKS_ALLOW_PRIVATE")
 
-# Jobs ---------------------------------------------------------------------------------------------------------------
 CELERY_BROKER_URL = env("CELERY_BROKER_URL") or REDIS_URL
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat-schedule")
 
@@ -180,7 +180,6 @@ METRICS_ADDRESSES = env_networks("METRICS_ADDRESSES")
 # An age recipient (age1…) that backups are encrypted for; empty: they are not.
 BACKUP_RECIPIENT = env("BACKUP_RECIPIENT")
 
-# Retention ----------------------------------------------------------------------------------------------------------
 # Days that each kind of thing is kept: RETENTION_EXPORTS_DAYS and so on; 0: for ever. See docs/operating.md.
 RETENTION_DAYS = {
     name: env_days(f"RETENTION_{name.upper()}_DAYS", days)
@@ -193,6 +192,7 @@ RETENTION_DAYS = {
         "jobs": 0,
         "llm_replies": 0,
         "embeddings": 0,
+        "computed_vectors": 30,
         "traces": 0,
         "access_events": 0,
     }.items()
@@ -201,7 +201,6 @@ RETENTION_DAYS = {
 # Queries that take longer are logged and shown to the operator; 0: none.
 SLOW_QUERY_MS = env_number("SLOW_QUERY_MS", 500)
 
-# Logs ---------------------------------------------------------------------------------------------------------------
 LOG_FORMAT = logs.log_format(env("LOG_FORMAT"), production="APP_ORIGIN" in os.environ)
 KNOWN_SECRETS = [SECRET_KEY, *SECRET_KEY_FALLBACKS, DATABASES["default"]["PASSWORD"], METRICS_TOKEN]
 # `agents.llm` knows no settings and reads the environment.

@@ -17,7 +17,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600, "socket_connect_t
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 120
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # however long a broker is away: `webnav_site/broker.py` says how often
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # however long a broker is away: `workers/broker.py` says how often
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_BEAT_SCHEDULE = {
     "reap-shards": {"task": "evaluation.tasks.reap", "schedule": 30.0},

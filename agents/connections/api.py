@@ -7,6 +7,7 @@ from rest_framework import permissions, serializers, viewsets
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
 
 from agents.connections import views
 from agents.llm.stored_endpoints import fault
@@ -62,7 +63,7 @@ class ConnectionViewSet(viewsets.ModelViewSet):
     def get_permissions(self) -> list[Any]:
         return [*super().get_permissions(), ForSuperusers()]
 
-    def perform_create(self, serializer: Any) -> None:
+    def perform_create(self, serializer: BaseSerializer) -> None:
         serializer.save(created_by=self.request.user)
 
     @extend_schema(request=None, responses=ConnectionSerializer)

@@ -75,7 +75,7 @@ class EndpointProbe:
         try:
             reply, error = ask(), ""
         except UNUSABLE as problem:
-            reply, error = "", self._said(problem)
+            reply, error = "", self._words_of_problem(problem)
         return {"reply": reply[:MAX_SAID], "seconds": round(time.monotonic() - begun, 2), "error": error}
 
     def plain(self) -> str:
@@ -111,10 +111,10 @@ class EndpointProbe:
         try:
             said = SEVERAL[name](self, more) if name in SEVERAL else check(self.complete(**more))
         except UNUSABLE as problem:
-            said = self._said(problem)
+            said = self._words_of_problem(problem)
         return {"ok": not said, "said": said[:MAX_SAID]}
 
-    def _said(self, problem: Exception) -> str:
+    def _words_of_problem(self, problem: Exception) -> str:
         if isinstance(problem, BadReply | openai.APIError | httpx2.HTTPError):
             return str(self.calls.failure(problem).error)
         return f"the answer cannot be read ({type(problem).__name__})"

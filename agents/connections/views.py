@@ -69,7 +69,7 @@ def embedded_test(request: HttpRequest) -> HttpResponse:
 @require_POST
 def connection_delete(request: HttpRequest, name: str) -> HttpResponse:
     _require(request)
-    get_object_or_404(Connection, name=name).delete()
+    get_object_or_404(Connection, name=name).remove()
     messages.success(request, f"Deleted {name}.")
     return redirect("connections")
 

@@ -3,6 +3,7 @@
 import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -55,7 +56,14 @@ class MeanPoolingEncoder:
         model = AutoModel.from_pretrained(folder, trust_remote_code=False, use_safetensors=True)
         self._model = model.eval().to(self.device, getattr(torch, dtype))
         self.dimensions = int(model.config.hidden_size)
-        self._packs = packing.attend_within_texts(self._model)
+        self.reads_apart = packing.attend_within_texts(self._model)  # so no vector depends on the texts beside it
+        self._told = f"{self.device} {dtype} {max_tokens}"
+        self._folder = folder
+
+    @cached_property
+    def identity(self) -> str:
+        """What decides over the vector of a text: the weights, and how they are computed with."""
+        return f"mean {weights.digest(self._folder)} {self._told}"
 
     def encode(self, texts: list[str]) -> np.ndarray:
         """Texts of about the same length go through the model together, on a processor without padding."""
@@ -64,7 +72,7 @@ class MeanPoolingEncoder:
         if not texts:
             return result
         tokens = self.tokenizer(texts, truncation=True, max_length=self.max_tokens, padding=False)["input_ids"]
-        batches = packed_batches if self._packs else token_batches
+        batches = packed_batches if self.reads_apart else token_batches
         with torch.inference_mode():
             for chosen in batches([len(row) for row in tokens], token_budget(self.device)):
                 means = torch.stack(within_memory(lambda rows: list(self._means(rows)), [tokens[i] for i in chosen]))
@@ -73,7 +81,7 @@ class MeanPoolingEncoder:
 
     def _means(self, tokens: Sequence[list[int]]) -> "torch.Tensor":
         """Mean of the last hidden states of each text, float32, shape (texts, dimensions)."""
-        if self._packs:
+        if self.reads_apart:
             return self._torch.stack([text.float().mean(0) for text in packing.hidden_states(self._model, tokens)])
         batch = self.tokenizer.pad({"input_ids": list(tokens)}, return_tensors="pt").to(self.device)
         hidden = self._model(**batch).last_hidden_state.float()

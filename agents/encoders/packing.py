@@ -27,9 +27,11 @@ def attend_within_texts(model: Any) -> bool:
     return True
 
 
-def hidden_states(model: Any, texts: Sequence[Sequence[int]]) -> "tuple[torch.Tensor, ...]":
-    """Last hidden state of each text, (its tokens, dimensions), from one call. `texts`: token ids, those of equal
-    length side by side."""
+def hidden_states(
+    model: Any, texts: Sequence[Sequence[int]], types: Sequence[Sequence[int]] | None = None
+) -> "tuple[torch.Tensor, ...]":
+    """Last hidden state of each text, (its tokens, dimensions), from one call; bit for bit the same in any company.
+    `texts`: token ids, those of equal length side by side; `types`: of the tokens, where a text has two parts."""
     import torch
 
     lengths = [len(text) for text in texts]
@@ -37,7 +39,8 @@ def hidden_states(model: Any, texts: Sequence[Sequence[int]]) -> "tuple[torch.Te
     ids = torch.tensor([token for text in (*texts, [0] * filling) for token in text])
     runs = [(length, len(list(run))) for length, run in groupby((*lengths, filling)) if length]
     positions = torch.cat([torch.arange(length).repeat(count) for length, count in runs])
-    output = model(input_ids=ids[None], position_ids=positions[None], packed=runs)
+    kinds = None if types is None else torch.tensor([kind for text in (*types, [0] * filling) for kind in text])[None]
+    output = model(input_ids=ids[None], token_type_ids=kinds, position_ids=positions[None], packed=runs)
     apart: tuple[torch.Tensor, ...] = output.last_hidden_state[0][: sum(lengths)].split(lengths)
     return apart
 

@@ -1,5 +1,6 @@
 """Where model weights lie: trained here, in a folder, in the packaged MiniLM or in the Hugging Face cache. Core."""
 
+import hashlib
 import importlib.util
 import os
 import re
@@ -7,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from agents.encoders import hub
 from agents.encoders.cached_answers import asked_once
 
 # Settings of recipes, trainings and memory that say which weights are read.
@@ -16,10 +18,11 @@ MODEL_SETTINGS = (
 )
 _NAMED_BY = {setting.rpartition(".")[2] for setting in MODEL_SETTINGS}
 MINILM = "all-MiniLM-L6-v2"
+MINILM_ON_HUB = f"sentence-transformers/{MINILM}"  # the same weights
 STARTER = "starter-"  # begins the names of models that stand in for weights nobody has here
+READ = (".safetensors", ".json", ".txt", ".model")  # files that a model and its tokenizer are loaded from
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # of a model trained here: one folder name
 _HOME = "~/.cache/huggingface"
-_HUB = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _REMOTE = re.compile(r"endpoint:[\w.:/@-]+")
 
 
@@ -33,6 +36,10 @@ class Elsewhere(Protocol):
 
     def known(self, name: str) -> bool:
         """Whether a worker of some host can use weights of this name."""
+        ...
+
+    def may_fetch(self) -> bool:
+        """Whether workers of other hosts are there, who may reach a hub that this machine does not."""
         ...
 
     def hidden(self, name: str) -> bool:
@@ -58,13 +65,15 @@ def find(name: str) -> Path | None:
     """The folder of these weights on this machine; None when they are not here (a hub name may still be fetched)."""
     if name == MINILM:
         return packaged_minilm()
+    if name == MINILM_ON_HUB and (packaged := packaged_minilm()):
+        return packaged
     if _is_hidden(name):
         return None
     if _NAME.fullmatch(name) and _complete(model_root() / name):
         return model_root() / name
     if name and _complete(place := _place(name)):
         return place
-    if _HUB.fullmatch(name):
+    if hub.NAME.fullmatch(name):
         return _cached(name)
     return elsewhere.local(name, fetch=False) if elsewhere and _NAME.fullmatch(name) else None
 
@@ -112,8 +121,8 @@ def packaged_minilm() -> Path | None:
 def held() -> list[str]:
     """Names of the weights that lie on this machine: trained here, packaged, fetched from a hub."""
     trained = [folder.name for folder in model_root().glob("*") if _NAME.fullmatch(folder.name) and _complete(folder)]
-    hub = Path(os.environ.get("HF_HUB_CACHE") or Path(os.environ.get("HF_HOME") or _HOME).expanduser() / "hub")
-    fetched = [folder.name.removeprefix("models--").replace("--", "/") for folder in hub.glob("models--*")]
+    cache = Path(os.environ.get("HF_HUB_CACHE") or Path(os.environ.get("HF_HOME") or _HOME).expanduser() / "hub")
+    fetched = [folder.name.removeprefix("models--").replace("--", "/") for folder in cache.glob("models--*")]
     packaged = [MINILM] if packaged_minilm() else []
     return sorted({*trained, *fetched, *packaged})
 
@@ -125,9 +134,25 @@ def source(name: str) -> Path | str:
         found = elsewhere.local(name, fetch=True)
     if found is not None:
         return found
-    if _HUB.fullmatch(name) and not os.environ.get("HF_HUB_OFFLINE"):
-        return name
-    raise ValueError(f"there is no model {name!r}: not trained here, no folder, and not in the Hugging Face cache")
+    nowhere = f"there is no model {name!r}: not trained here, no folder, and not in the Hugging Face cache"
+    if not hub.may_have(name):
+        raise ValueError(nowhere)
+    if reason := hub.unfetchable(name, for_page=elsewhere is not None and elsewhere.asked_by_people()):
+        raise ValueError(f"{nowhere}; {reason}")
+    return name
+
+
+def digest(place: Path | str) -> str:
+    """SHA-256 (hex) of the weights and of how their texts become tokens, by the files of a folder, or of a hub name
+    that has been fetched."""
+    folder = Path(place) if Path(place).is_dir() else _cached(str(place))
+    if folder is None:
+        raise ValueError(f"there is no folder of the weights {str(place)!r}")
+    told = hashlib.sha256()
+    for path in sorted(path for path in folder.iterdir() if path.suffix in READ):
+        with path.open("rb") as file:
+            told.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return told.hexdigest()
 
 
 def is_remote(name: str) -> bool:
@@ -139,7 +164,8 @@ def open_to_people(name: str) -> bool:
     """Whether those who are no operators of this machine may name it: a model trained here, one of the Hugging Face
     hub or of the configured endpoint, or a place below the model folder. Any other place would tell what lies on the
     machine's disk."""
-    if not name or is_remote(name) or ((_NAME.fullmatch(name) or _HUB.fullmatch(name)) and ".." not in name.split("/")):
+    is_named = _NAME.fullmatch(name) or hub.NAME.fullmatch(name)
+    if not name or is_remote(name) or (is_named and ".." not in name.split("/")):
         return True
     try:
         return (model_root() / name).resolve().is_relative_to(model_root().resolve())
@@ -171,8 +197,13 @@ def check(name: str) -> None:
     """ValueError unless some host has these weights or can fetch them; nothing is fetched for it."""
     if len(name) > MAX_NAME or "\0" in name:
         raise ValueError(f"there is no model {name[:40]!r}…: a name has at most {MAX_NAME} characters, and no NUL")
-    if find(name) is None and (_is_hidden(name) or not (elsewhere and elsewhere.known(name))):
+    if find(name) is None and (_is_hidden(name) or not _is_elsewhere(name)):
         source(name)
+
+
+def _is_elsewhere(name: str) -> bool:
+    """Whether another host can use weights of this name, or fetch them of a hub that may not be reached from here."""
+    return elsewhere is not None and (elsewhere.known(name) or (hub.may_have(name) and elsewhere.may_fetch()))
 
 
 def is_file(path: Path) -> bool:

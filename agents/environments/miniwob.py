@@ -1,7 +1,7 @@
 """MiniWoB++: the pages of the PyPI package `miniwob` in a Chromium, seeded, each opened once and used again.
 
 Core; runs in a process of its own (`worker.py`). A reset is `Math.seedrandom` with the number that BrowserGym draws for
-the same seed (live_env.md section 0), so goals are the same there. The reward is the raw one, without the discount for
+the same seed, so goals are the same there. The reward is the raw one, without the discount for
 time, and agents have as long as they need: MiniWoB++ would end an episode after 10 seconds.
 """
 

@@ -1,4 +1,4 @@
 """The models that stages ask: an endpoint or weights here.
 
-May import `encoders`, `llm`, `stages` and `words`.
+May import `encoders`, `llm` and `words`.
 """

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from agents.llm.protocol import Llm, Request, Sampling, exactly
 from agents.llm.tokens import TokenCounter, counter
-from agents.words.generator import ChatGenerator, PagePrompt, PlannerPrompt
+from agents.words.generator import CUT, ChatGenerator, PagePrompt, PlannerPrompt
 from agents.words.sequence import PagePart
 
 
@@ -28,8 +28,32 @@ class EmbeddedGenerator(ChatGenerator):
     def request(self, prompt: PlannerPrompt, drawn: Sampling) -> Request:
         if not isinstance(prompt, PagePrompt):
             return replace(super().request(prompt, drawn), pattern=prompt.form)
-        shown = fitted(prompt, self.room, counter(self.model))
+        shown = self._fitted(prompt)
         return replace(super().request(shown, drawn), pattern="|".join(map(_pattern, prompt.openings)))
+
+    def sent(self, prompt: PlannerPrompt) -> PagePrompt | None:
+        if not isinstance(prompt, PagePrompt):
+            return None
+        shown = self._fitted(prompt)
+        if shown == prompt:
+            return None
+        history, current = _marked(shown.history, prompt.history), _marked(shown.current, prompt.current)
+        return replace(prompt, history=history, current=current)
+
+    def _fitted(self, prompt: PagePrompt) -> PagePrompt:
+        return fitted(prompt, self.room, counter(self.model))
+
+
+def _marked(shown: Sequence[PagePart], parts: Sequence[PagePart]) -> tuple[PagePart, ...]:
+    """The last of the parts, as they are shown, with CUT where something of them or before them is not."""
+    last = parts[len(parts) - len(shown) :]
+    found = [
+        part if part == whole else replace(part, text=f"{part.text} {CUT}")
+        for part, whole in zip(shown, last, strict=True)
+    ]
+    if found and len(last) < len(parts):
+        found[0] = replace(found[0], text=f"{CUT} {found[0].text}")
+    return tuple(found)
 
 
 def fitted(prompt: PagePrompt, room: Room, counter: TokenCounter) -> PagePrompt:

@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from agents.encoders import adapters
+from agents.generators.as_read import as_read
 from agents.generators.drawing import drawing
 from agents.generators.positions import weigh_by_distance
 from agents.generators.reading import Remembering, encoded
 from agents.llm.protocol import GREEDY, Sampling, cut
 from agents.types import DecisionUsage
-from agents.words.generator import ChatPrompt, Generated, PagePrompt, PlannerPrompt, transcript
+from agents.words.generator import CUT, ChatPrompt, Generated, PagePrompt, PlannerPrompt, transcript
 from agents.words.sequence import MAX_INPUT, MAX_PIECE, input_ids
 
 BATCH_TOKENS = 16_384  # prompt tokens of one batch, padding included
@@ -21,7 +22,7 @@ def prompt_ids(
 ) -> list[int]:
     """The token ids that a local model reads: the same in training and in use.
 
-    Page prompts have the published layout (planners.md 4.2). Other prompts are one text, cut to `max_tokens`: the
+    Page prompts have the published layout (sources.md M4.2). Other prompts are one text, cut to `max_tokens`: the
     published flat form where there is one, else the tokenizer's chat template, else "role: content" lines.
     """
     if isinstance(prompt, PagePrompt):
@@ -105,17 +106,28 @@ class LocalGenerator:
             answers = self._answers([ids[i] for i in rows], [prompts[i] for i in rows], sampling, memory)
             for place, index in enumerate(chosen):
                 own = answers[place * copies : (place + 1) * copies]
-                found[index] = self._generated(prompts[index], len(ids[index]), own, sampling.n)
+                found[index] = self._generated(prompts[index], ids[index], own, sampling.n)
             start = end
         return [generated for generated in found if generated is not None]
 
-    def _generated(self, prompt: PlannerPrompt, read: int, answers: list[list[int]], n: int) -> Generated:
+    def _generated(self, prompt: PlannerPrompt, read: list[int], answers: list[list[int]], n: int) -> Generated:
         texts = [str(self.tokenizer.decode(tokens, skip_special_tokens=True)) for tokens in answers]
         if isinstance(prompt, ChatPrompt):
             texts = [cut(text, prompt.stop) for text in texts]
-        usage = DecisionUsage(1, read, sum(map(len, answers)))
+        usage = DecisionUsage(1, len(read), sum(map(len, answers)))
         texts *= n // len(texts)
-        return Generated(texts[0], prompt_text(prompt), usage, others=tuple(texts[1:]))
+        sent, said = self._sent(prompt, read), prompt_text(prompt)
+        if isinstance(prompt, ChatPrompt) and len(read) >= self.max_tokens:
+            said = f"{self.tokenizer.decode(read, skip_special_tokens=True)} {CUT}"
+        return Generated(texts[0], said, usage, others=tuple(texts[1:]), sent=sent)
+
+    def _sent(self, prompt: PlannerPrompt, read: list[int]) -> PagePrompt | None:
+        """A page prompt as it was read, None where nothing can have been cut of it."""
+        short = len(read) < min(self.max_piece, self.max_tokens)
+        if short or not isinstance(prompt, PagePrompt) or not self.tokenizer.is_fast:
+            return None
+        shown = as_read(prompt, self.tokenizer, self.max_tokens, self.max_piece)
+        return None if shown == prompt else shown
 
     def _answers(
         self, ids: list[list[int]], prompts: list[PlannerPrompt], sampling: Sampling, memory: Remembering | None

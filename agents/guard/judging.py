@@ -5,10 +5,25 @@ written beside it), what the world model expects to appear. An element that the 
 number alone, and typing, choosing and moving about change nothing that lasts.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.guard.policy import ALWAYS, FINAL, GOES_ON, HAPPENED, IN_A_FORM, PolicyRule, Risk, first_that_holds
+from agents.guard.policy import (
+    ALWAYS,
+    FINAL,
+    GOES_ON,
+    HANDS_ON,
+    HAPPENED,
+    IN_A_FORM,
+    OF_A_PERSON,
+    OF_A_PRICE,
+    ON_A_BUTTON,
+    PRICE,
+    PolicyRule,
+    Risk,
+    first_that_holds,
+)
 from agents.types import Action
 from agents.world_model.predicting import Prediction
 from annotations.dom.tree import NODE_ID, Element, tag_of
@@ -18,10 +33,12 @@ FIELDS = frozenset({"input", "select", "textarea"})
 NO_TEXT = frozenset({"hidden", "submit", "button", "image", "reset"})
 PRESSED = frozenset({"button", "a", "summary"})
 ROLES = frozenset({"button", "link", "menuitem", "tab"})
+PLAIN = frozenset({"div", "span", "li", "p", "b", "strong", "em", "i"})  # made into buttons by a page's program
 FORMS = frozenset({"form", "dialog", "fieldset"})
 PARTS = frozenset({"main", "body", "html", "table", "tbody", "tr", "ul", "ol", "li", "nav"})
 NEAR = 3  # levels above a button in which the fields that it hands in are looked for, where there is no form
 SURE = 0.5  # a prediction that is less sure than this holds no action
+SHORT = 40  # characters of the name of something plain that is pressed: more of them are a text
 LONGEST = 120  # characters of a name that is compared
 
 
@@ -32,6 +49,18 @@ class GuardVerdict:
 
     risk: Risk | None
     passed_by: str = ""
+
+
+@dataclass(frozen=True)
+class SeenControl:
+    """What the page says of an action: the name and role of its control, the risk that the guard finds there.
+    `looks_risky`: that, or words, a price or a button by which a person should look, though the guard lets it pass."""
+
+    operation: str
+    name: str = ""
+    role: str = ""
+    risk: Risk | None = None
+    looks_risky: bool = False
 
 
 def judge(
@@ -45,18 +74,35 @@ def judge(
 ) -> GuardVerdict:
     """Whether an action on a page is risky. `root` is the page, None where it cannot be read; `rules` are the website's
     policy, `prediction` what the world model expects the action to change."""
+    return decided(look(root, action), rules, website, url, foreseen_risk(action, prediction))
+
+
+def look(root: Element | None, action: Action) -> SeenControl:
+    """What the page says of an action, before any rule and any prediction."""
     element = _acted_on(root, action)
-    name, role = (name_of(element), role_of(element)) if element is not None else ("", "")
-    rule = first_that_holds(rules, website, name, role, action.operation, url)
+    if element is None:
+        return SeenControl(action.operation)
+    commits = action.operation in CAN_COMMIT
+    risk = _of_page(element, action) if commits else None
+    name = name_of(element)
+    looks = commits and (risk is not None or _says_more(element, name))
+    return SeenControl(action.operation, name, role_of(element), risk, looks)
+
+
+def decided(
+    seen: SeenControl,
+    rules: Sequence[PolicyRule] = (),
+    website: str = "",
+    url: str = "",
+    foreseen: Risk | None = None,
+) -> GuardVerdict:
+    """The verdict: by the website's policy, else by the page, else by what is foreseen."""
+    rule = first_that_holds(rules, website, seen.name, seen.role, seen.operation, url)
+    if rule is not None and rule.kind:
+        return GuardVerdict(Risk(rule.kind, f"rule: {rule}", "policy"))
     if rule is not None:
-        return (
-            GuardVerdict(Risk(rule.kind, f"rule: {rule}", "policy"))
-            if rule.kind
-            else GuardVerdict(None, f"rule: {rule}")
-        )
-    if action.operation not in CAN_COMMIT:
-        return GuardVerdict(None)
-    return GuardVerdict(_of_page(element, action) or _of_prediction(prediction))
+        return GuardVerdict(None, f"rule: {rule}")
+    return GuardVerdict(seen.risk or foreseen)
 
 
 def _acted_on(root: Element | None, action: Action) -> Element | None:
@@ -103,20 +149,46 @@ def _buttons(form: Element | None) -> Iterator[Element]:
 
 def _of_control(element: Element) -> Risk | None:
     name, role = name_of(element), role_of(element)
-    if role not in ("button", "link", "menuitem") or GOES_ON.match(name):
+    is_plain = role in PLAIN and len(name) <= SHORT
+    if role not in ("button", "link", "menuitem") and not is_plain:
         return None
-    for kind, words in ALWAYS.items():
+    # however the name begins: "Continue and pay"
+    if (risk := _said(element, name, ALWAYS)) or is_plain:
+        return risk
+    if role == "button" and HANDS_ON.match(name):
+        return _handed_on(element, name)
+    if role == "link" or GOES_ON.match(name):
+        return None
+    if risk := _said(element, name, ON_A_BUTTON):
+        return risk
+    if PRICE.search(name) and (found := OF_A_PRICE.search(name)):
+        return Risk("pay", f"“{name}” says “{found[0]}” and a price" + _finality(element), "page")
+    return _said(element, name, IN_A_FORM, "ends a form and says") if _form_of(element) is not None else None
+
+
+def _said(element: Element, name: str, by_kind: Mapping[str, re.Pattern[str]], how: str = "says") -> Risk | None:
+    """The risk of the first kind of which a name has words."""
+    for kind, words in by_kind.items():
         if found := words.search(name):
-            return Risk(kind, f"“{name}” says “{found[0]}”" + _finality(element), "page")
-    if role == "link":
-        return None
-    form = _form_of(element)
-    if form is None:
-        return None
-    for kind, words in IN_A_FORM.items():
-        if found := words.search(name):
-            return Risk(kind, f"“{name}” ends a form and says “{found[0]}”" + _finality(element), "page")
+            return Risk(kind, f"“{name}” {how} “{found[0]}”" + _finality(element), "page")
     return None
+
+
+def _handed_on(element: Element, name: str) -> Risk | None:
+    """The risk of a button that leads on: its form holds what somebody has typed about a person."""
+    form = _form_of(element)
+    fields = (one for one in form.iter("*") if tag_of(one) in FIELDS) if form is not None else iter(())
+    if any(_tells_of_a_person(one) for one in fields):
+        return Risk("personal", f"“{name}” hands in what the form says of a person" + _finality(element), "page")
+    return None
+
+
+def _tells_of_a_person(field: Element) -> bool:
+    """Whether a field about a person is filled."""
+    if field.get("type") in NO_TEXT or not (field.get("value") or field.get("input_value")):
+        return False
+    called = " ".join(field.get(one) or "" for one in ("name", "id", "aria_label", "placeholder"))
+    return field.get("type") in ("email", "tel") or OF_A_PERSON.search(called.replace("_", " ")) is not None
 
 
 def _form_of(element: Element) -> Element | None:
@@ -149,8 +221,19 @@ def _finality(element: Element) -> str:
     return f"; the page says “{found[0]}”" if found else ""
 
 
-def _of_prediction(prediction: Prediction | None) -> Risk | None:
-    if prediction is None or prediction.confidence < SURE:
+def _says_more(element: Element, name: str) -> bool:
+    """Whether a control that the guard lets pass has a word of risk, a price or a word of finality, or hands in a
+    form."""
+    if PRICE.search(name) or _finality(element):
+        return True
+    if any(words.search(name) for words in (*ALWAYS.values(), *ON_A_BUTTON.values(), *IN_A_FORM.values())):
+        return True
+    return role_of(element) == "button" and element.get("type") == "submit"
+
+
+def foreseen_risk(action: Action, prediction: Prediction | None) -> Risk | None:
+    """The risk of what the world model expects the action to change."""
+    if action.operation not in CAN_COMMIT or prediction is None or prediction.confidence < SURE:
         return None
     for fact in prediction.facts.elements():
         for kind, words in HAPPENED.items():

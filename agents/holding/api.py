@@ -12,9 +12,8 @@ from agents.models import GuardRule
 from agents.models.guarding import MAX_PATTERN
 from annotations.access import rules
 from annotations.access.api_rules import ReadOnlyViewSet
-from annotations.access.requests import RequestSerializer
+from annotations.access.requests import OwnRelatedField, RequestSerializer
 from annotations.corpus.serializers import UsernameField
-from annotations.jobs.serializers import OwnRelatedField
 from annotations.models import Project
 
 
@@ -61,4 +60,4 @@ class GuardRuleViewSet(mixins.DestroyModelMixin, ReadOnlyViewSet):
 
     def perform_destroy(self, instance: GuardRule) -> None:
         rules.require(self.request.user, "manage", instance.project)
-        instance.delete()
+        instance.lift()

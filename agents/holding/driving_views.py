@@ -12,6 +12,7 @@ from agents.runs import events
 from annotations.access import rules
 from annotations.access.json_input import BadJson, parse_json
 from annotations.access.people import signed_in
+from annotations.models.projects import User
 
 TOLD = frozenset({"do", "token", "seen", "action", "said"})
 ASKED = frozenset({"operation", "node_id", "value", "point"})
@@ -29,7 +30,7 @@ def drive(request: HttpRequest, pk: int) -> JsonResponse:
     found = _visible(request, pk)
     rules.require(request.user, "review", found.run.dataset.project)
     try:
-        said = _told(parse_json(request.body))
+        said = _read_wish(parse_json(request.body))
     except (BadJson, CannotDrive) as error:
         return JsonResponse({"error": str(error)}, status=400)
     try:
@@ -42,7 +43,7 @@ def drive(request: HttpRequest, pk: int) -> JsonResponse:
     return JsonResponse({"drive": row.shown if is_open else None, "token": str(row.lease_token) if is_open else None})
 
 
-def _done(said: dict[str, Any], found: Trajectory, user: Any) -> Drive:
+def _done(said: dict[str, Any], found: Trajectory, user: User) -> Drive:
     if (state := TAKING.get(said["do"])) is not None:
         return Drive.objects.take(found, user, state)
     row = found.drives.open().select_related("person").defer("picture").first()
@@ -91,7 +92,7 @@ def _visible(request: HttpRequest, pk: int) -> Trajectory:
     return found
 
 
-def _told(said: Any) -> dict[str, Any]:
+def _read_wish(said: Any) -> dict[str, Any]:
     if not isinstance(said, dict) or said.keys() - TOLD or said.get("do") not in DOINGS:
         raise CannotDrive(f"Say what to do: an object with do, one of {', '.join(DOINGS)}.")
     token, seen = said.get("token", ""), said.get("seen", 0)

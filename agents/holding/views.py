@@ -18,6 +18,7 @@ from annotations.access.json_input import BadJson, parse_json
 from annotations.access.people import signed_in
 from annotations.models import Project
 from annotations.paging import page_of
+from annotations.text.amounts import whole
 
 TOLD = frozenset({"state", "reason", "instead"})
 
@@ -46,7 +47,7 @@ def held_step_decide(request: HttpRequest, pk: int) -> JsonResponse:
     rules.require_gold(request.user, project, row.trajectory.conversation.split)
     rules.require(request.user, "review", project)
     try:
-        state, reason, instead = _told(parse_json(request.body))
+        state, reason, instead = _read_decision(parse_json(request.body))
     except (BadJson, CannotDecide) as error:
         return JsonResponse({"error": str(error)}, status=400)
     try:
@@ -57,7 +58,7 @@ def held_step_decide(request: HttpRequest, pk: int) -> JsonResponse:
     return JsonResponse({"state": row.state, "outcome": row.outcome})
 
 
-def _told(said: Any) -> tuple[str, str, DoneInstead | None]:
+def _read_decision(said: Any) -> tuple[str, str, DoneInstead | None]:
     if not isinstance(said, dict) or said.keys() - TOLD:
         raise CannotDecide(f"A decision is an object of {', '.join(sorted(TOLD))}.")
     state, reason, instead = said.get("state"), said.get("reason", ""), said.get("instead")
@@ -91,8 +92,7 @@ def guard_rules(request: HttpRequest, slug: str) -> HttpResponse:
 def _change(request: HttpRequest, project: Project) -> None:
     key = request.POST.get("remove", "")
     if key:
-        known = key.isdecimal() and len(key) < 19
-        get_object_or_404(project.guard_rules, pk=int(key) if known else 0).delete()
+        get_object_or_404(project.guard_rules, pk=whole(key)).lift()
         return
     told = {name: request.POST.get(name, "").replace("\0", "") for name in ("website", "pattern", "of", "kind")}
     try:

@@ -11,10 +11,10 @@ from agents.environments.task_sets import TASKS
 from agents.live.goals import MOST_SECONDS, MOST_STEPS, SECONDS
 from agents.live.jobs import MOST_EPISODES
 from annotations.access import idempotency
-from annotations.access.requests import RequestSerializer
+from annotations.access.requests import OwnRelatedField, RequestSerializer
 from annotations.forms import MOST
 from annotations.jobs.api import StartsJob
-from annotations.jobs.serializers import JobDetailSerializer, OwnRelatedField
+from annotations.jobs.serializers import JobDetailSerializer
 from annotations.models import Job, Project, Split
 
 

@@ -123,7 +123,7 @@ def asked_by(environment: EnvironmentProcess, episode: LiveEpisode, drive: Drive
     action = Action(said["operation"], node, said["value"], point)
     proposal = episode.proposal or Decision(())
     told = dict(proposal.trace.get("act", {}))
-    proposed = [_told(episode, one) for one in proposal.actions]
+    proposed = [_proposal_row(episode, one) for one in proposal.actions]
     told |= {"representation": episode.words_of(action), "person": str(drive.person), "proposed": proposed}
     if point:
         told["point"] = place
@@ -131,7 +131,7 @@ def asked_by(environment: EnvironmentProcess, episode: LiveEpisode, drive: Drive
     return ActingEpisode(environment, episode, episode.observation(with_history), decision, done_by=drive.person_id)
 
 
-def _told(episode: LiveEpisode, action: Action) -> dict[str, Any]:
+def _proposal_row(episode: LiveEpisode, action: Action) -> dict[str, Any]:
     done = {"operation": action.operation, "node_id": action.node_id, "value": action.value}
     return done | {"representation": episode.words_of(action)}
 

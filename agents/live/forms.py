@@ -10,7 +10,7 @@ from agents.environments.protocol import NoSuchTask
 from agents.environments.task_sets import TASK_SETS, TASKS, episode_steps
 from agents.live.goals import MOST_GOALS, MOST_SECONDS, MOST_STEPS, SECONDS
 from agents.live.jobs import MOST_EPISODES, chosen_tasks, expected_seconds
-from annotations.forms import choice_field, row_field
+from annotations.forms import choice_field, offer_projects
 from annotations.models import Project, Split
 from annotations.shown_progress import span_text
 from annotations.text.amounts import amount
@@ -55,7 +55,7 @@ class GoalsForm(forms.Form):
 
     def __init__(self, *args: Any, projects: QuerySet[Project], environment: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        row_field(self, "project").queryset = projects
+        offer_projects(self, projects)
         self.problem = ""
         try:
             self.known = list(TASKS[environment]())

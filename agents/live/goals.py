@@ -129,6 +129,7 @@ def told_tasks(known: Iterable[str], said: Sequence[str], sets: Mapping[str, Seq
     for name in said:
         several = known if name == "all" else sets.get(name, [name])
         if unknown := sorted(set(several) - set(known)):
-            raise ValueError(f"there is no task {unknown[0]!r}; choose all, {', '.join(sets)}, or tasks by name")
+            offered = ", ".join(["all", *filter(None, sets)])
+            raise ValueError(f"there is no task {unknown[0]!r}; choose {offered}, or tasks by name")
         chosen |= dict.fromkeys(several)
     return list(chosen)

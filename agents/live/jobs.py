@@ -28,9 +28,6 @@ STARTING, OPENING, BEGINNING = 2.0, 0.25, 0.06  # seconds of a browser, a task's
 MOST_EPISODES = 10_000
 
 
-# Starting -----------------------------------------------------------------------------------------------------------
-
-
 def start_goals(
     *,
     user,
@@ -89,9 +86,6 @@ def expected_seconds(environment: str, tasks: int, goals: int) -> float:
     if last is not None and last.report.get("landed") and last.report.get("seconds"):
         return goals * last.report["seconds"] / last.report["landed"]
     return STARTING + tasks * OPENING + goals * BEGINNING
-
-
-# Running ------------------------------------------------------------------------------------------------------------
 
 
 class _SliceUsed(Exception):

@@ -7,13 +7,13 @@ requests that run at the same time, in this process or another, cannot overshoot
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
-from dataclasses import dataclass, fields
 from typing import Protocol
 
 from agents.llm.errors import BudgetExceeded, LlmError, NotConfigured
 from agents.llm.protocol import Llm, Reply, Request, estimate
 from agents.llm.tokens import counter
 from agents.llm.usage import Usage
+from agents.types import SpendLimits, Spent
 
 UNPRICED = (
     "a limit on money needs prices per million tokens: give them to the connection, or set LLM_PRICE_PROMPT and "
@@ -22,47 +22,6 @@ UNPRICED = (
 UNITS = {"tokens": "tokens", "cost": "in money", "seconds": "seconds"}
 
 Running = Future[list[Reply | LlmError]]  # a batch of requests that the model answers
-
-
-@dataclass(frozen=True)
-class Spent:
-    """What calls have used, added up over all workers; `seconds` are those in which a worker waited for a model."""
-
-    tokens: int = 0
-    cost: float = 0.0
-    seconds: float = 0.0
-
-    def __add__(self, other: "Spent") -> "Spent":
-        return Spent(self.tokens + other.tokens, self.cost + other.cost, self.seconds + other.seconds)
-
-    def __neg__(self) -> "Spent":
-        return Spent(-self.tokens, -self.cost, -self.seconds)
-
-
-@dataclass(frozen=True)
-class SpendLimits:
-    """The most that may be spent; None: no limit."""
-
-    tokens: int | None = None
-    cost: float | None = None  # in the currency of the prices
-    seconds: float | None = None
-
-    def __post_init__(self) -> None:
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if value is not None and not value >= 0:
-                raise ValueError(f"the limit on {each.name} must be 0 or more, got {value}")
-
-    def exceeded(self, spent: Spent) -> str | None:
-        """The first limit that does not allow `spent`, by its field's name. Time cannot be booked ahead: it is over
-        when the limit is reached."""
-        if self.tokens is not None and spent.tokens > self.tokens:
-            return "tokens"
-        if self.cost is not None and spent.cost > self.cost:
-            return "cost"
-        if self.seconds is not None and spent.seconds >= self.seconds:
-            return "seconds"
-        return None
 
 
 class Budget(Protocol):

@@ -4,20 +4,19 @@ An `agents.encoders.embedding.Encoder`: the dimensions are found out from the fi
 for once, and what has been paid for is kept in a store.
 """
 
-import hashlib
 import json
 import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import httpx2
 import numpy as np
 import openai
 
 from agents.encoders.embedding import FROM_ENDPOINT
+from agents.encoders.kept import DictVectors, VectorStore, key_of
 from agents.llm.calls import Calls, Endpoint, Failure, endpoint_settings
 from agents.llm.errors import BadReply, LlmError, NotConfigured
 from agents.llm.lanes import in_lanes
@@ -28,27 +27,6 @@ from annotations.monitor.spans import span
 BATCH_TEXTS = 128  # of one request; endpoints take up to 2,048, fewer lose less when one fails
 BATCH_TOKENS = 100_000  # of one request; OpenAI takes 300,000
 MAX_TOKENS = 8191  # of one text, as OpenAI's models read it; longer ones are cut
-
-
-class VectorStore(Protocol):
-    """A store of vectors by key. `get_many` leaves out what it does not have; `put_many` keeps an older vector."""
-
-    def get_many(self, keys: list[str]) -> dict[str, np.ndarray]: ...
-
-    def put_many(self, model: str, vectors: dict[str, np.ndarray]) -> None: ...
-
-
-class DictVectors:
-    """Vectors in memory, for one process."""
-
-    def __init__(self) -> None:
-        self._vectors: dict[str, np.ndarray] = {}
-
-    def get_many(self, keys: list[str]) -> dict[str, np.ndarray]:
-        return {key: self._vectors[key] for key in keys if key in self._vectors}
-
-    def put_many(self, model: str, vectors: dict[str, np.ndarray]) -> None:
-        self._vectors = vectors | self._vectors
 
 
 @dataclass(frozen=True)
@@ -98,7 +76,7 @@ class EndpointEncoder:
 
     def _key(self, text: str) -> str:
         """The key of a text's vector: SHA-256 (hex) of the endpoint's address, the model and the text."""
-        return hashlib.sha256(json.dumps([self._calls.address, self.endpoint.model, text]).encode()).hexdigest()
+        return key_of(self._calls.address, self.endpoint.model, text)
 
     def _ask(self, missing: dict[str, str]) -> dict[str, np.ndarray]:
         batches = list(self._batches(missing))

@@ -4,36 +4,22 @@
 loses the others. Errors are data here; a caller who cannot go on raises the error it was given.
 """
 
-import base64
 import hashlib
 import json
 import math
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
 from agents.llm.errors import LlmError
 from agents.llm.tokens import counter
 from agents.llm.usage import Prices, Usage
+from agents.types import Image
 
 ROLES = ("system", "user", "assistant")
 TOKENS_PER_MESSAGE = 8  # role and separators of a chat template
 TOKENS_PER_IMAGE = 1500  # about what endpoints charge for a screenshot
-
-
-@dataclass(frozen=True)
-class Image:
-    """A picture of a message: the encoded file, not pixels."""
-
-    data: bytes = field(repr=False)
-    media_type: str = "image/png"
-
-    def sha256(self) -> str:
-        return hashlib.sha256(self.data).hexdigest()
-
-    def data_url(self) -> str:
-        return f"data:{self.media_type};base64,{base64.b64encode(self.data).decode()}"
 
 
 @dataclass(frozen=True)

@@ -16,20 +16,22 @@ class DatabaseStore:
     def put_many(self, entries: list[tuple[str, Request, Reply]]) -> None:
         LlmReply.objects.bulk_create(
             [
-                LlmReply(key=key, model=request.model[:200], request=_shown(request.to_dict()), reply=reply.to_dict())
+                LlmReply(
+                    key=key, model=request.model[:200], request=_storable(request.to_dict()), reply=reply.to_dict()
+                )
                 for key, request, reply in entries
-                if _shown(reply.to_dict()) == reply.to_dict()  # one that cannot be kept as it is is asked for again
+                if _storable(reply.to_dict()) == reply.to_dict()  # one that cannot be kept as it is is asked for again
             ],
             ignore_conflicts=True,
         )
 
 
-def _shown(value: Any) -> Any:
+def _storable(value: Any) -> Any:
     """The value without characters that PostgreSQL cannot hold: NULs and halves of surrogate pairs are replaced."""
     if isinstance(value, dict):
-        return {name: _shown(inner) for name, inner in value.items()}
+        return {name: _storable(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(_shown(inner) for inner in value)
+        return type(value)(_storable(inner) for inner in value)
     if isinstance(value, str):
         return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
     return value

@@ -20,6 +20,7 @@ from typing import IO, Any
 from agents.llm import embedded
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Message, Request
+from annotations.environment import runtime_folder
 
 SECONDS = 120  # loading it from a cold disk, on a machine that has other work
 KEPT = 180  # seconds that it stays after an answer: somebody who tries once tries again
@@ -34,7 +35,7 @@ def tried(model: str = embedded.SMOLLM2) -> dict[str, Any]:
         return _outcome(error=reason)
     until = time.monotonic() + SECONDS
     try:
-        return _said(model, until) or _begun(model, until)
+        return _answer_at_socket(model, until) or _begun(model, until)
     except TimeoutError:
         return _outcome(error=f"it has not answered within {SECONDS} s: the machine has other work, try again later")
 
@@ -45,7 +46,7 @@ def _begun(model: str, until: float) -> dict[str, Any]:
         command = [sys.executable, "-m", "agents.llm.trying", model]
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors)
         while True:
-            if said := _said(model, until):
+            if said := _answer_at_socket(model, until):
                 return said
             if child.poll():  # 0: another had begun it at the same moment
                 return _outcome(error=_last_line(errors) or f"it ended with {child.returncode}")
@@ -57,7 +58,7 @@ def _last_line(errors: IO[str]) -> str:
     return "".join(errors.read().strip().splitlines()[-1:])[:300]
 
 
-def _said(model: str, until: float) -> dict[str, Any] | None:
+def _answer_at_socket(model: str, until: float) -> dict[str, Any] | None:
     """The answer of the process that listens at the socket; None where none listens, or where it ends meanwhile. Raises
     TimeoutError."""
     with socket.socket(socket.AF_UNIX) as asking:
@@ -77,11 +78,8 @@ def _said(model: str, until: float) -> dict[str, Any] | None:
 
 def _place(model: str) -> Path:
     """The path of the socket, in a folder that belongs to this user alone. Raises PermissionError."""
-    folder = Path(tempfile.gettempdir()) / f"webnav-{os.getuid()}"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if folder.stat().st_uid != os.getuid():
-        raise PermissionError(f"{folder} belongs to another user")
-    return folder / f"trying-{sha256(f'{__file__} {sys.executable} {model}'.encode()).hexdigest()[:10]}.sock"
+    name = sha256(f"{__file__} {sys.executable} {model}".encode()).hexdigest()[:10]
+    return runtime_folder() / f"trying-{name}.sock"
 
 
 def _outcome(reply: str = "", loading: float = 0.0, seconds: float = 0.0, error: str = "") -> dict[str, Any]:

@@ -87,7 +87,7 @@ def build_exemplars(
 ) -> int:
     """Add the exemplars that are missing, one per turn of the train split that has steps; their number.
 
-    They are found by the four lines of metadata that Synapse embeds (planners.md 7.6), with `key` task by the last of
+    They are found by the four lines of metadata that Synapse embeds (sources.md M7.6), with `key` task by the last of
     them alone. `on_batch` gets how many of how many are there. Safe to run twice and side by side.
     """
     name = exemplars_of(encoder.name, key)

@@ -1,4 +1,4 @@
-"""Transitions in words: a model lists the key changes, then explains the step as if it predicted it (WMA; dmr_wma.md
+"""Transitions in words: a model lists the key changes, then explains the step as if it predicted it (WMA; sources.md
 B2.3). Every reply is in the cache of replies, every description in its row: what is interrupted goes on."""
 
 from collections.abc import Iterator, Sequence
@@ -32,6 +32,7 @@ class ToDescribe:
     row: Transition
     happened: Happened
     previous: tuple[str, ...]
+    url: str = ""  # of a live page; recorded steps hold none
 
     def record(self) -> TransitionRecord:
         """The transition as a record for training. Where nobody has described it, the facts stand for a description."""
@@ -42,6 +43,7 @@ class ToDescribe:
             described(situation.action, situation.tree),
             self.previous or (NO_ACTION,),
             self.happened.after,
+            url=self.url,
             refined=self.row.refined,
             rationale=self.row.rationale,
             next_state=self.row.next_state or told(self.happened),
@@ -63,12 +65,12 @@ def with_pages(rows: Sequence[Transition]) -> Iterator[ToDescribe]:
             action = Action(step.operation, step.node_id or None, step.value)
             done = compared(step.pages_around, said, action, row.website, row.conversation_id)
             if done is not None:
-                yield ToDescribe(row, done, step.done_before)
+                yield ToDescribe(row, done, step.done_before, step.url)
             continue
         if recorded is None or recorded.conversation.pk != row.conversation_id:
             recorded = RecordedConversation(row.conversation_id)
         own = next(one for one in recorded.steps if one.pk == row.step_id)
-        if (happened := seen_at(recorded, own)) is not None:
+        if (happened := seen_at(recorded, own, row.across_turns)) is not None:
             before = tuple(past_action(one).representation for one in recorded.turn_so_far(own))
             yield ToDescribe(row, happened, before)
 

@@ -19,18 +19,19 @@ def encoder_named(name: str) -> CachedEncoder:
 def snippet_form(recipe: Recipe) -> SnippetForm:
     """The form of snippets that a recipe compares. Where the ranking model embeds memory itself, it is the published
     one."""
-    if _embeds_memory(recipe):
+    if ranker_embeds(recipe):
         return SnippetForm()
     return SnippetForm(recipe.quirks.q11_item_without_trajectory, recipe.recall.state_in_query)
 
 
 def memory_encoder(recipe: Recipe) -> CachedEncoder:
     """The encoder of snippets, exemplars and workflows for a recipe."""
-    name = recipe.rank.model if _embeds_memory(recipe) else recipe.recall.encoder or weights.MINILM
+    name = recipe.rank.model if ranker_embeds(recipe) else recipe.recall.encoder or weights.MINILM
     encoder: CachedEncoder = loaded("recall.encoder", name, encoder_named)
     return encoder
 
 
-def _embeds_memory(recipe: Recipe) -> bool:
+def ranker_embeds(recipe: Recipe) -> bool:
+    """Whether what is recalled is compared by the vectors of the ranking model."""
     kind = ranking_of(recipe)
     return kind is not None and kind.embeds_memory

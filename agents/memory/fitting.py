@@ -3,14 +3,16 @@
 Fitted on steps of the dev split, where there is one; else on train steps, each without its own conversation.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+import math
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import asdict, dataclass, replace
 from random import Random
+from typing import Any
 
 from agents.memory.transitions import Happened, PastTransitions
 from agents.models import WorldModelFit
 from agents.types import Action
-from agents.world_model.calibration import bins, calibration_error, fitted
+from agents.world_model.calibration import Calibration, bins, calibration_error, error_by_chance, fitted
 from agents.world_model.effects import facts, happenings
 from agents.world_model.predicting import Prediction, RetrievedEffects, Situation
 from agents.world_model.valuing import NAMES, EmbeddedValue, features, fitted_value
@@ -19,7 +21,9 @@ from annotations.dom.roles import INTERACTIVE_ROLES
 from annotations.models import Split
 
 CASES = 300  # steps that a confidence is fitted on
+POINTS = 20  # of a smooth curve, as it is stored
 VALUED = 120  # steps that the value is fitted on
+PARTS = 5  # of conversations, each of which is held out once
 OTHERS = 4  # other actions on the page of each of them
 TYPED = ("textbox", "searchbox", "spinbutton")
 SEED = 0
@@ -38,16 +42,16 @@ def fit_world_model(past: PastTransitions) -> WorldModelFit:
     right = [is_right(one, case) for one, case in zip(predictions, cases, strict=True)]
     curve = fitted([one.raw for one in predictions], right)
     strange = RetrievedEffects(PastTransitions(past.dataset, past.encoder, own_website=False)).predict(situations)
-    elsewhere = fitted(
-        [one.raw for one in strange], [is_right(one, case) for one, case in zip(strange, cases, strict=True)]
-    )
+    right_there = [is_right(one, case) for one, case in zip(strange, cases, strict=True)]
+    elsewhere = smooth([one.raw for one in (*predictions, *strange)], [*right, *right_there])
     value = _value(past, replace(raw, calibration=curve, elsewhere=elsewhere))
-    told = [curve.of(one.raw) for one in predictions]
-    measured = {"split": str(split), "cases": len(cases), "right": sum(right)}
+    measured: dict[str, Any] = {"split": str(split), "cases": len(cases), "right": sum(right)}
     if cases:
+        told = [curve.of(one.raw) for one in predictions]
         measured |= {
             "calibration_error": calibration_error(told, right),
             "bins": [[one.confidence, one.share, one.count] for one in bins(told, right)],
+            "held_out": _held_out(situations, (predictions, right), (strange, right_there)),
         }
     found, _ = WorldModelFit.objects.update_or_create(
         dataset=past.dataset,
@@ -60,6 +64,76 @@ def fit_world_model(past: PastTransitions) -> WorldModelFit:
         },
     )
     return found
+
+
+def _held_out(
+    asked: Sequence[Situation],
+    known: tuple[Sequence[Prediction], Sequence[bool]],
+    strange: tuple[Sequence[Prediction], Sequence[bool]],
+) -> dict[str, Any]:
+    """How good both confidences are where they were not fitted: at other conversations, and at other websites."""
+    people, sites = [one.conversation for one in asked], [one.website for one in asked]
+    beside = Case.all_of(*known, sites)
+    return {
+        "known": held_out(Case.all_of(*known, people), fitted, parts=PARTS),
+        "elsewhere": held_out(Case.all_of(*strange, sites), smooth, also=beside),
+    }
+
+
+@dataclass(frozen=True)
+class Case:
+    """A prediction that a confidence is fitted on. `group`: its conversation or website, which is held out whole."""
+
+    raw: float
+    right: bool
+    group: Hashable
+
+    @classmethod
+    def all_of(
+        cls, predictions: Sequence[Prediction], right: Sequence[bool], groups: Sequence[Hashable]
+    ) -> "list[Case]":
+        return [cls(one.raw, was, group) for one, was, group in zip(predictions, right, groups, strict=True)]
+
+
+def held_out(
+    cases: Sequence[Case],
+    fit: Callable[[Sequence[float], Sequence[bool]], Calibration],
+    *,
+    also: Sequence[Case] = (),
+    parts: int | None = None,
+) -> dict[str, Any] | None:
+    """How good a confidence is where it was not fitted: each group's cases by the curve of the other groups, in `parts`
+    parts where that is given. `also`: further cases that it is fitted on. None with one group, as nothing is left."""
+    groups = sorted({case.group for case in cases}, key=str)
+    if len(groups) < 2:
+        return None
+    part_of = {group: place % (parts or len(groups)) for place, group in enumerate(groups)}
+    told: list[float] = []
+    right: list[bool] = []
+    for part in sorted(set(part_of.values())):
+        others = [case for case in (*cases, *also) if part_of.get(case.group) != part]
+        curve = fit([case.raw for case in others], [case.right for case in others])
+        own = [case for case in cases if part_of[case.group] == part]
+        told += [curve.of(case.raw) for case in own]
+        right += [case.right for case in own]
+    return {
+        "cases": len(told),
+        "right": sum(right),
+        "confidence": sum(told) / len(told),
+        "calibration_error": calibration_error(told, right),
+        "error_by_chance": error_by_chance(told),
+    }
+
+
+def smooth(raw: Sequence[float], right: Sequence[bool]) -> Calibration:
+    """The curve by logistic regression. Unlike the isotonic one it has two parameters, which hold for websites that are
+    unlike those it is fitted on. Where all are right, or none, there is nothing to regress: isotonic then."""
+    found = fitted_value([[one] for one in raw], right)
+    if not found.weights:
+        return fitted(raw, right)
+    points = [place / POINTS for place in range(POINTS + 1)]
+    (slope,) = found.weights
+    return Calibration(tuple(points), tuple(1 / (1 + math.exp(-slope * one - found.bias)) for one in points))
 
 
 def is_right(prediction: Prediction, case: Happened) -> bool:

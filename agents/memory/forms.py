@@ -65,9 +65,6 @@ class WorkflowFilterForm(FilterForm):
         choice_field(self, "website").choices = [("", "all websites"), *((name, name) for name in websites)]
         self.is_valid()
 
-    def active(self) -> dict[str, str]:
-        return {name: self.cleaned_data[name] for name in self.fields if self.cleaned_data.get(name)}
-
 
 class EmbedForm(forms.Form):
     """What to embed the memory with."""

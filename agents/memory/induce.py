@@ -1,12 +1,12 @@
-"""Workflows from trajectories (AWM, planners.md 8.1): offline from the train split, online from what an agent did."""
+"""Workflows from trajectories (AWM, sources.md M8.1): offline from the train split, online from what an agent did."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from django.db import transaction
-from django.db.models import Prefetch, QuerySet
 
+from agents.cookbook.texts import pack_of
 from agents.encoders.embedding import Encoder
 from agents.llm.embedded import is_embedded
 from agents.llm.errors import LlmError
@@ -24,10 +24,9 @@ from agents.models import PromptPack, Run, Trajectory, TrajectoryStep, Workflow,
 from agents.observations import past_action
 from agents.prompts.packs import NoSuchText, Pack, webnav
 from agents.recipes import literature
-from agents.recipes.texts import pack_of
 from agents.stages.registry import chosen
 from agents.words.generator import complete, transcript
-from annotations.models import Conversation, Dataset, Split, Step, Turn, Website
+from annotations.models import Conversation, Dataset, Split, Turn, Website
 
 MAX_TOKENS = 1024  # as published
 MIN_TASKS_LEFT = 2  # of a site: with fewer, online induction is skipped, as published
@@ -44,9 +43,6 @@ class Induced:
     error: str = ""
 
 
-# Offline ------------------------------------------------------------------------------------------------------------
-
-
 def induce_sites(
     dataset: Dataset,
     sites: Sequence[Website],
@@ -60,7 +56,7 @@ def induce_sites(
     Raises `LlmError` where the endpoint cannot answer at all; a single answer that cannot be read is an error of its
     site.
     """
-    tasks = {site.pk: train_tasks(site) for site in sites}
+    tasks = {site.pk: list(site.conversations.filter(split=Split.TRAIN).tasks()) for site in sites}
     prompts = [train_prompt(site, tasks[site.pk], style, pack) for site in sites]
     found = []
     actions = [[past_action(s).representation for turn in tasks[site.pk] for s in turn.steps.all()] for site in sites]
@@ -78,11 +74,6 @@ def induce_sites(
     return found
 
 
-def train_tasks(website: Website) -> list[Turn]:
-    """The turns of a site's train conversations that have steps, in order: a turn is a task."""
-    return list(_tasks(Conversation.objects.filter(website=website, split=Split.TRAIN)))
-
-
 def train_prompt(
     website: Website, turns: Sequence[Turn], style: str = Workflow.Style.CONCRETE, pack: Pack | None = None
 ) -> tuple[Message, ...]:
@@ -94,20 +85,6 @@ def train_prompt(
             )
     examples = [(turn.instruction, [past_action(s).representation for s in turn.steps.all()]) for turn in turns]
     return offline_prompt(website.name, website.domain, website.subdomain, examples, style, pack)
-
-
-def _tasks(conversations: QuerySet[Conversation]) -> QuerySet[Turn]:
-    steps = Step.objects.defer("candidates", "extra").order_by("index").prefetch_related("targets")
-    return (
-        Turn.objects.filter(conversation__in=conversations, steps__isnull=False)
-        .distinct()
-        .select_related("conversation")
-        .prefetch_related(Prefetch("steps", steps))
-        .order_by("conversation__position", "conversation_id", "index")
-    )
-
-
-# Online -------------------------------------------------------------------------------------------------------------
 
 
 def induce_online(run: Run, website_name: str, llm: Llm) -> Induced | None:
@@ -171,9 +148,6 @@ def _last_message(prompt: str) -> str:
     return last if found else prompt.removeprefix("user: ")
 
 
-# Both ---------------------------------------------------------------------------------------------------------------
-
-
 def prompt_of(workflow: Workflow) -> str:
     """The prompt by which a workflow was induced, made again from its sources; "" for a workflow that a person wrote,
     and where its prompt pack is gone."""
@@ -188,7 +162,7 @@ def prompt_of(workflow: Workflow) -> str:
         examples = online_examples(workflow.run, list(sources.values_list("pk", flat=True)))
         asked = online_prompt(website.name, website.domain, website.subdomain, examples, workflow.style, pack)
     else:
-        asked = train_prompt(website, list(_tasks(sources.filter(split=Split.TRAIN))), workflow.style, pack)
+        asked = train_prompt(website, list(sources.filter(split=Split.TRAIN).tasks()), workflow.style, pack)
     return asked[0].content if len(asked) == 1 else transcript(asked)
 
 

@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 
 from agents.encoders import weights
 from agents.encoders.embedding import Encoder
+from agents.llm.budget import Budget, BudgetedLlm
 from agents.llm.cache import CachedLlm
 from agents.llm.connection import connected
 from agents.llm.errors import NotConfigured
@@ -39,9 +40,6 @@ CONVERSATIONS = 8  # embedded between two looks at the clock
 WORKFLOWS = 200
 STEPS = 32  # whose rationales are asked for together
 MAX_ERRORS = 500
-
-
-# Starting -----------------------------------------------------------------------------------------------------------
 
 
 def start_embedding(
@@ -136,9 +134,6 @@ def _start(kind: str, user, dataset: Dataset, params: dict, publish: bool) -> Jo
         return work.queue(job)
     job.save()
     return job
-
-
-# Running ------------------------------------------------------------------------------------------------------------
 
 
 class _Progress:
@@ -255,11 +250,11 @@ def induce(job: Job) -> bool:
 def refine(job: Job) -> bool:
     """Have the configured model write rationales of the steps that have none. True when another slice must go on."""
     dataset, llm = job.existing_dataset(), endpoint()
-    steps = Step.objects.of_dataset(dataset).filter(rationales=None, targets__pruned=False)
+    steps = Step.objects.of_dataset(dataset).unexplained()
     if job.params["split"]:
         steps = steps.filter(turn__conversation__split=job.params["split"])
     last = job.progress.get("resume", 0)
-    waiting = list(steps.filter(pk__gt=last).distinct().order_by("pk").values_list("pk", "turn__conversation_id"))
+    waiting = list(steps.filter(pk__gt=last).order_by("pk").values_list("pk", "turn__conversation_id"))
     report: dict[str, Any] = job.report if last else {"counts": {"steps": 0, "rationales": 0}, "errors": []}
     report["model"] = llm.info.model
     counts, progress, writer = (
@@ -303,7 +298,7 @@ class TransitionMaking:
             self._compare_pages()
             counts["transitions"] = self.rows.count()
             self.past.embed(lambda done, total: self.progress.tell("embedding", "transitions", done, total))
-            if (fit := self.past.fit) is None or fit.transitions != self.rows.count():
+            if not self.past.is_fitted:
                 fit_world_model(self.past)
             if describes:
                 self._describe()
@@ -358,11 +353,12 @@ def _encoder(name: str) -> Encoder:
         raise ValueError(f"the encoder {name!r} could not be loaded: {error}") from error
 
 
-def endpoint(connection: str = "") -> Llm:
-    """The language model of a connection ("": the one that answers here), behind the cache of replies. ValueError,
-    which ends the job, where there is none."""
+def endpoint(connection: str = "", budget: Budget | None = None, advice: str = "") -> Llm:
+    """The language model of a connection ("": the one that answers here), within a budget, behind the cache of replies.
+    `advice` says how to raise the budget. ValueError, which ends the job, where there is none."""
     try:
-        return CachedLlm(connected(connection), DatabaseStore())
+        llm = connected(connection)
+        return CachedLlm(BudgetedLlm(llm, budget, advice) if budget else llm, DatabaseStore())
     except NotConfigured as error:
         raise ValueError(str(error)) from error
 

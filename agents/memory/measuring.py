@@ -1,17 +1,21 @@
 """How well a world model predicts what recorded actions changed, beside three simple guesses."""
 
 import statistics
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
+
 from agents.memory.transitions import Happened, PastTransitions
-from agents.world_model.calibration import ReliabilityBin, bins, calibration_error
+from agents.world_model.calibration import ReliabilityBin, bins, calibration_error, error_by_chance
 from agents.world_model.effects import Effect, agreement, applied, facts, happenings
+from annotations.agreement import Agreement, Counts, estimate
 from annotations.dom.differences import difference
 
 NOTHING, FREQUENT, OF_KIND, RETRIEVED = "nothing changes", "the most frequent change", "… of its kind", "retrieval"
+BEATEN = (FREQUENT, OF_KIND)  # guesses over which gains are told; "nothing changes" knows nothing of any action
 
 
 @dataclass(frozen=True)
@@ -26,9 +30,23 @@ class Predicted:
 
 
 @dataclass(frozen=True)
+class Gain:
+    """How much more a world model had right than a guess at the same steps: paired differences of F1 and of the share
+    that is exact, with intervals that draw conversations. `operation`: of those steps, "" for all."""
+
+    model: str
+    guess: str
+    operation: str
+    f1: Agreement
+    exact: Agreement
+    model_exact: int  # how many steps it had wholly right
+    guess_exact: int
+
+
+@dataclass(frozen=True)
 class Measured:
     """What was measured on one split. `changing` is the share of steps that change anything; `bins` group predictions
-    by their confidence."""
+    by their confidence; `error_by_chance` is the calibration error of so few steps where every confidence is right."""
 
     split: str
     steps: int
@@ -36,15 +54,21 @@ class Measured:
     scores: dict[str, Predicted] = field(default_factory=dict)
     calibration_error: float = 0.0
     bins: list[ReliabilityBin] = field(default_factory=list)
+    error_by_chance: float = 0.0
+    gains: list[Gain] = field(default_factory=list)
+    across_turns: int = 0  # steps that end a turn, counted by the first page of the next
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def measure(past: PastTransitions, split: str, limit: int | None, model: str = "") -> Measured:
+def measure(
+    past: PastTransitions, split: str, limit: int | None, model: str = "", across_turns: bool = False
+) -> Measured:
     """Measure predictions on the steps of a split that have a page before and after, on `limit` of them at most.
-    `model`: a trained world model to measure too."""
-    cases = [case for _, case in past.recorded(split, limit)]
+    `model`: a trained world model to measure too. `across_turns`: last steps of turns count too, by the first page of
+    the next."""
+    cases = [case for _, case in past.recorded(split, limit, across_turns)]
     if not cases:
         return Measured(split, 0)
     truth = [facts(happenings(difference(case.situation.tree, case.after))) for case in cases]
@@ -59,7 +83,43 @@ def measure(past: PastTransitions, split: str, limit: int | None, model: str = "
     told = [one.confidence for one in found]
     changing = sum(map(bool, truth)) / len(truth)
     scores = {name: _score(guess, truth) for name, guess in said.items()}
-    return Measured(split, len(cases), changing, scores, calibration_error(told, right), bins(told, right))
+    error = calibration_error(told, right)
+    across = sum(case.across_turns for case in cases)
+    gained = [
+        one for name in (RETRIEVED, model) if name for guess in BEATEN for one in gains(cases, said, truth, name, guess)
+    ]
+    return Measured(
+        split, len(cases), changing, scores, error, bins(told, right), error_by_chance(told), gained, across
+    )
+
+
+def gains(
+    cases: Sequence[Happened],
+    said: dict[str, list[Counter[str]]],
+    truth: Sequence[Counter[str]],
+    model: str,
+    guess: str,
+) -> list[Gain]:
+    """What a world model gains over a guess, over all steps and by operation."""
+    by_operation: dict[str, list[int]] = {"": list(range(len(cases)))}
+    for place, case in enumerate(cases):
+        by_operation.setdefault(case.situation.action.operation, []).append(place)
+    found = []
+    for operation, places in sorted(by_operation.items()):
+        whole = [[said[name][place] == truth[place] for place in places] for name in (model, guess)]
+        parts = [[agreement(said[name][place], truth[place]) for place in places] for name in (model, guess)]
+        of = [cases[place].situation.conversation for place in places]
+        f1, exact = (_paired(of, *pair) for pair in (parts, whole))
+        found.append(Gain(model, guess, operation, f1, exact, *(sum(one) for one in whole)))
+    return found
+
+
+def _paired(conversations: Sequence[int], ours: Sequence[float], theirs: Sequence[float]) -> Agreement:
+    """The mean of the differences."""
+    sums: dict[int, Counts] = defaultdict(lambda: np.zeros(2))
+    for conversation, mine, other in zip(conversations, ours, theirs, strict=True):
+        sums[conversation] += (float(mine) - float(other), 1)
+    return estimate(sums, lambda counts: counts[..., 0] / counts[..., 1], len(ours))
 
 
 def _score(guess: Sequence[Counter[str]], truth: Sequence[Counter[str]]) -> Predicted:

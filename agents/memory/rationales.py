@@ -13,7 +13,7 @@ from agents.words.generator import complete
 from agents.words.past_step import RationaleRequest
 from annotations.models import Rationale
 
-MAX_TOKENS = 100  # as published (planners.md 5.4)
+MAX_TOKENS = 100  # as published (sources.md M5.4)
 
 
 class RationaleWriter:
@@ -47,7 +47,7 @@ class RationaleWriter:
 
 def question(request: RationaleRequest, pack: Pack) -> tuple[Message, ...]:
     """What a model is asked about a step; as published, worked examples stand before it as if they had been asked
-    (planners.md 5.4)."""
+    (sources.md M5.4)."""
     step = request.step
     said = pack.prompt("rationale").messages(
         page=request.page,

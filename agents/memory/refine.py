@@ -29,6 +29,18 @@ def request_of(step: RecordedStep) -> RationaleRequest:
 def refine_steps(steps: Sequence[tuple[int, int]], writer: RationaleWriter) -> tuple[int, list[dict[str, str]]]:
     """Write the rationales of some steps, given as (step, conversation); how many have one now, and the errors of
     others."""
+    requests, errors = requests_of(steps)
+    found = writer.write(requests)
+    errors += [
+        {"record": f"step {request.step.key}", "message": "the model gave no answer that can be read"}
+        for request in requests
+        if request.step.key not in found
+    ]
+    return len(found), errors
+
+
+def requests_of(steps: Sequence[tuple[int, int]]) -> tuple[list[RationaleRequest], list[dict[str, str]]]:
+    """What is asked about some steps, given as (step, conversation), and the errors of those that cannot be shown."""
     wanted = {pk for pk, _ in steps}
     requests, errors = [], []
     for conversation_id in dict.fromkeys(conversation for _, conversation in steps):
@@ -38,10 +50,4 @@ def refine_steps(steps: Sequence[tuple[int, int]], writer: RationaleWriter) -> t
                 requests.append(request_of(recorded.recorded(step)))
             except ValueError as error:
                 errors.append({"record": f"step {step.pk}", "message": f"its page cannot be shown: {error}"})
-    found = writer.write(requests)
-    errors += [
-        {"record": f"step {request.step.key}", "message": "the model gave no answer that can be read"}
-        for request in requests
-        if request.step.key not in found
-    ]
-    return len(found), errors
+    return requests, errors

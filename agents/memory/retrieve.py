@@ -1,7 +1,6 @@
 """What agents recall for an observation: from earlier turns of its conversation and from the train split of its
 dataset."""
 
-import math
 import random
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -108,7 +107,7 @@ class DatasetMemory(ConversationMemory):
         self, observation: Observation, query: np.ndarray | None, k: int, fixed: bool = False
     ) -> list[types.PromptExemplar]:
         """Train trajectories: nearest to a query; without one k of the site, else of the subdomain, else of all
-        (planners.md 8.3), or the same k for every task (`fixed`). Drawn with the seed, so that a run can be
+        (sources.md M8.3), or the same k for every task (`fixed`). Drawn with the seed, so that a run can be
         repeated."""
         rows = self.dataset.exemplars.filter(encoder=self._exemplars_name)
         if self.others_only:
@@ -120,7 +119,7 @@ class DatasetMemory(ConversationMemory):
             pool = rows if fixed else rows.of_environment(*site)
             drawn = "fixed" if fixed else f"{observation.conversation} {observation.turn_index}"
             chosen = _draw(pool, k, f"{self.seed} {drawn}")
-        return [self._shown(row) for row in chosen]
+        return [self._prompt_exemplar(row) for row in chosen]
 
     def workflows(self, observation: Observation, query: np.ndarray | None, k: int) -> list[types.PromptWorkflow]:
         """Workflows of the train split: nearest to a query by description; without one those of the site, and where it
@@ -146,7 +145,7 @@ class DatasetMemory(ConversationMemory):
             for row in chosen
         ]
 
-    def _shown(self, row: Exemplar) -> types.PromptExemplar:
+    def _prompt_exemplar(self, row: Exemplar) -> types.PromptExemplar:
         if row.split != Split.TRAIN:
             raise AssertionError(f"exemplar {row.pk} is not of the train split")
         recorded = self._recorded(row.conversation_id)
@@ -155,7 +154,7 @@ class DatasetMemory(ConversationMemory):
             steps = [step for step in steps if step.turn_id == steps[0].turn_id]
         instruction = steps[0].turn.instruction if steps else ""
         shown = tuple(recorded.recorded(step) for step in steps)
-        return types.PromptExemplar(row.pk, recorded.conversation.source_id, instruction, shown, _l2(row))
+        return types.PromptExemplar(row.pk, recorded.conversation.source_id, instruction, shown, row.l2())
 
     def _recorded(self, conversation_id: int) -> RecordedConversation:
         if conversation_id not in self._conversations:
@@ -164,13 +163,6 @@ class DatasetMemory(ConversationMemory):
                 self._conversations.popitem(last=False)
         self._conversations.move_to_end(conversation_id)
         return self._conversations[conversation_id]
-
-
-def _l2(row: Exemplar) -> float | None:
-    """The L2 distance of an exemplar from the query, by its cosine distance (both are unit vectors; rounding can make
-    that negative); None for an exemplar that was drawn."""
-    cosine = getattr(row, "distance", None)
-    return None if cosine is None else math.sqrt(2 * max(cosine, 0.0))
 
 
 def _draw(rows: QuerySet, k: int, seed: str) -> list:

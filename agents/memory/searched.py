@@ -2,13 +2,7 @@
 
 from collections.abc import Collection
 
-from agents.models import ExemplarSet
-from annotations.models import Dataset, Split
-
-NO_SETS = (
-    "the project {0} has no exemplar sets: clone their authors' repository (docs/prompts.md), then manage.py "
-    "import_exemplars synapse FOLDER --project {0}"
-)
+from annotations.models import Dataset, Split, Step
 
 
 def lacking_of(dataset: Dataset, searched: Collection[str]) -> list[str]:
@@ -21,6 +15,7 @@ def lacking_of(dataset: Dataset, searched: Collection[str]) -> list[str]:
         found.append(
             f"{name} has no train split to take exemplars from: import it, or choose a recipe without exemplars"
         )
-    if "exemplar_sets" in searched and not ExemplarSet.objects.filter(project=dataset.project_id).exists():
-        found.append(NO_SETS.format(dataset.project.slug))
+    pictures = Step.objects.filter(turn__conversation__dataset=dataset, screenshot__isnull=False)
+    if "screenshots" in searched and not dataset.is_live and not pictures.exists():
+        found.append(f"{name} has no screenshots: choose observe.observation=text, or import data that hold some")
     return found

@@ -2,7 +2,8 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -33,6 +34,7 @@ class Happened:
 
     situation: Situation
     after: str
+    across_turns: bool = False  # the page after is the first one of the next turn
 
     @property
     def effects(self) -> list[Effect]:
@@ -54,6 +56,7 @@ class Happened:
             name=target.name,
             value=situation.action.value,
             effects=[effect.to_dict() for effect in self.effects],
+            across_turns=self.across_turns,
             **source,
         )
 
@@ -64,8 +67,9 @@ class Happened:
         return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def seen_at(recorded: RecordedConversation, step: Step) -> Happened | None:
-    """What the gold action of a recorded step did to its page; None where a page is lacking or cannot be read."""
+def seen_at(recorded: RecordedConversation, step: Step, across_turns: bool = False) -> Happened | None:
+    """What the gold action of a recorded step did to its page; None where a page is lacking or cannot be read. With
+    `across_turns` the last step of a turn is followed by the first page of the next, where that may be."""
     pages = Step.objects.select_related("snapshot__dictionary", "snapshot_after__dictionary").only(
         "snapshot", "snapshot_after"
     )
@@ -74,8 +78,23 @@ def seen_at(recorded: RecordedConversation, step: Step) -> Happened | None:
         Action(step.operation, positives[0] if positives else None, step.value),
         recorded.conversation,
     )
-    around = pages.get(pk=step.pk).pages_around
-    return compared(around, step.turn.instruction, action, conversation.website.name, conversation.pk)
+    before, after = pages.get(pk=step.pk).pages_around
+    following = first_of_next_turn(recorded, step) if across_turns and after is None else None
+    if following is not None:
+        after = pages.get(pk=following.pk).pages_around[0]
+    found = compared((before, after), step.turn.instruction, action, conversation.website.name, conversation.pk)
+    return replace(found, across_turns=following is not None) if found else None
+
+
+def first_of_next_turn(recorded: RecordedConversation, step: Step) -> Step | None:
+    """The step whose page is taken for the page after the last step of a turn, on the assumption that nothing happens
+    between turns. None where the turn goes on, where there is no next turn, or where the conversation contradicts it: a
+    page that was recorded after some step is not the next step's."""
+    pairs = list(pairwise(recorded.steps))
+    own = [(one, other) for one, other in pairs if one.keeps_page_after and one.turn_id == other.turn_id]
+    if any(one.snapshot_after_id != other.snapshot_id for one, other in own):
+        return None
+    return next((other for one, other in pairs if one.pk == step.pk and one.turn_id != other.turn_id), None)
 
 
 def compared(
@@ -112,7 +131,8 @@ class PastTransitions:
             if recorded.conversation.split != Split.TRAIN:  # the database refuses it too
                 raise AssertionError(f"transitions come from the train split, {recorded.conversation} is of another")
             have = set(Transition.objects.filter(conversation=pk).values_list("step_id", flat=True))
-            seen = [(step, seen_at(recorded, step)) for step in recorded.steps if step.pk not in have]
+            missing = [step for step in recorded.steps if step.pk not in have]
+            seen = [(step, seen_at(recorded, step, across_turns=True)) for step in missing]
             rows = [found.row(self.dataset.pk, step=step) for step, found in seen if found is not None]
             Transition.objects.bulk_create(rows, ignore_conflicts=True)
         return self.dataset.transitions.count() - before
@@ -128,7 +148,9 @@ class PastTransitions:
             seen = []
             for step in steps.select_related("snapshot__dictionary", "turn").order_by("seq"):
                 action = Action(step.operation, step.node_id or None, step.value)
-                seen.append((step, compared(step.pages_around, step.followed.instruction, action, site, own)))
+                found = compared(step.pages_around, step.followed.instruction, action, site, own)
+                across = step.next_shown is not None and step.next_shown.turn_id != step.turn_id
+                seen.append((step, replace(found, across_turns=across) if found else None))
             rows = [found.row(self.dataset.pk, episode_step=step) for step, found in seen if found is not None]
             Transition.objects.bulk_create(rows, ignore_conflicts=True)
         return self.dataset.transitions.count() - before
@@ -144,10 +166,12 @@ class PastTransitions:
             on_batch(total - len(rows) + start + len(batch), total)
         return len(rows)
 
-    def recorded(self, split: str, limit: int | None = None) -> Iterator[tuple[Step, Happened]]:
+    def recorded(
+        self, split: str, limit: int | None = None, across_turns: bool = False
+    ) -> Iterator[tuple[Step, Happened]]:
         """The recorded steps of a split and what happened at each, to measure by; nothing is stored. With a limit,
         conversations are drawn by chance, the same each time: in the order of the dataset all of them might be of one
-        website."""
+        website. `across_turns`: as in `seen_at`."""
         ids = list(self.dataset.conversations.filter(split=split).in_order().values_list("pk", flat=True))
         if limit is not None:
             Random(DRAW).shuffle(ids)
@@ -157,7 +181,7 @@ class PastTransitions:
             for step in recorded.steps:
                 if limit is not None and count >= limit:
                     return
-                if (seen := seen_at(recorded, step)) is not None:
+                if (seen := seen_at(recorded, step, across_turns)) is not None:
                     count += 1
                     yield step, seen
 
@@ -183,18 +207,24 @@ class PastTransitions:
         return [_case(one) for one in found]
 
     def prepare(self) -> None:
-        """Make what is missing: the transitions of the train split, their vectors, the fit. ValueError where there are
-        none."""
+        """Make what is missing: the transitions of the train split, their vectors, the fit, anew where transitions came
+        since. ValueError where there are none."""
         train = self.dataset.conversations.filter(split=Split.TRAIN)
         self.add(train.filter(transitions__isnull=True).in_order().values_list("pk", flat=True))
         self.add_episodes()
         self.embed()
         if not self.dataset.transitions.exists():
             raise ValueError(f"{self.dataset.name} has no pages before and after actions to look up")
-        if self.fit is None:
+        if not self.is_fitted:
             from agents.memory.fitting import fit_world_model
 
             fit_world_model(self)
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether there is a fit, and no transition has come or gone since."""
+        fit = self.fit
+        return fit is not None and fit.transitions == self.dataset.transitions.count()
 
     @property
     def fit(self) -> WorldModelFit | None:

@@ -19,21 +19,19 @@ from annotations.access import rules
 from annotations.corpus.views import visible_dataset
 from annotations.models import Dataset, Job, Split, Step
 from annotations.paging import page_of
+from annotations.text.amounts import whole
 
 SHOWN_USES = 50
 SHOWN_JOBS = 8
 KINDS = (Job.Kind.EMBED, Job.Kind.INDUCE, Job.Kind.REFINE)
 
 
-# Workflows ----------------------------------------------------------------------------------------------------------
-
-
 def workflows(request: HttpRequest, name: str) -> HttpResponse:
     """The workflows of a dataset by site; with `?run=` those that a run induced."""
     found = visible_dataset(request, name)
-    run = request.GET.get("run", "")
+    run = whole(request.GET.get("run", ""))
     known = rows.visible(request.user).filter(dataset=found).select_related("website", "run")
-    known = known.filter(run=int(run)) if run.isdecimal() and len(run) < 10 else known.standing()
+    known = known.filter(run=run) if run is not None else known.standing()
     sites = known.exclude(website=None).order_by("website__name").values_list("website__name", flat=True).distinct()
     filters = WorkflowFilterForm(request.GET, sites)
     page = page_of(request, _filtered(known, filters.active()))
@@ -67,7 +65,7 @@ def _filtered(known: WorkflowQuerySet, chosen: dict[str, str]) -> WorkflowQueryS
 def workflow(request: HttpRequest, pk: int) -> HttpResponse:
     """One workflow: what it says, where it came from, which steps of agents were shown it; a POST corrects it."""
     found = _visible(request, pk)
-    may_edit = rows.may_edit(request.user, found)
+    may_edit = found.may_be_edited_by(request.user)
     if request.method == "POST" and not may_edit:
         raise PermissionDenied("Workflows are edited by annotators and admins; those of a run stay as they are.")
     form = WorkflowForm(request.POST or None, instance=found, dataset=found.dataset)
@@ -116,9 +114,9 @@ def workflow_new(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def workflow_delete(request: HttpRequest, pk: int) -> HttpResponse:
     found = _visible(request, pk)
-    if not rows.may_edit(request.user, found):
+    if not found.may_be_edited_by(request.user):
         raise PermissionDenied("Workflows are deleted by annotators and admins; those of a run stay as they are.")
-    found.delete()
+    found.remove()
     messages.success(request, f"Deleted {found.name}.")
     return redirect("dataset-workflows", found.dataset.name)
 
@@ -126,9 +124,6 @@ def workflow_delete(request: HttpRequest, pk: int) -> HttpResponse:
 def _visible(request: HttpRequest, pk: int) -> Workflow:
     known = rows.visible(request.user).select_related("dataset__project", "website", "run", "edited_by")
     return get_object_or_404(known, pk=pk)
-
-
-# Memory -------------------------------------------------------------------------------------------------------------
 
 
 def memory(request: HttpRequest, name: str, **invalid) -> HttpResponse:
@@ -141,7 +136,7 @@ def memory(request: HttpRequest, name: str, **invalid) -> HttpResponse:
         "workflow_count": found.workflows.standing().count(),
         "site_count": found.workflows.standing().values("website").distinct().count(),
         "fits": [
-            (fit, marks([ReliabilityBin(*one) for one in fit.measured.get("bins", ())]))
+            (fit, marks([ReliabilityBin(*one) for one in fit.measured.get("bins", ())]), fit.held_out())
             for fit in found.world_model_fits.order_by("encoder")
         ],
         "rationales": Step.objects.of_dataset(found).explained_by_split(),

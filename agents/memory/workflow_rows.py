@@ -18,11 +18,6 @@ def visible(user: rules.User) -> WorkflowQuerySet:
     return rules.gold_filter(user, rows, "gold_split", "dataset__project")
 
 
-def may_edit(user: rules.User, workflow: Workflow) -> bool:
-    """Whether a user may edit a workflow. One that a run induced stays as the run made it."""
-    return workflow.run_id is None and rules.can(user, "annotate", workflow.dataset.project)
-
-
 def edit(workflow: Workflow, user, values: dict[str, Any]) -> Workflow:
     """Store what a person changed or wrote; a background job embeds a new description."""
     known = workflow.vectors.order_by("encoder").values_list("encoder", flat=True) if workflow.pk else []

@@ -1,4 +1,4 @@
-"""The texts of Agent Workflow Memory: what workflows are induced from, how they are written and read (planners.md 8).
+"""The texts of Agent Workflow Memory: what workflows are induced from, how they are written and read (sources.md M8).
 
 Core. A workflow is a block of lines: "## name", one line saying where it applies, then its steps as action
 representations with {placeholders}; blank lines separate workflows.
@@ -116,7 +116,7 @@ def parse_workflows(text: str, website: str) -> list[WorkflowText]:
 
 
 def webarena_actions(actions: Iterable[str], idle: bool = True) -> list[str]:
-    """The actions of a WebArena trajectory that workflows are made from (planners.md 8.4).
+    """The actions of a WebArena trajectory that workflows are made from (sources.md M8.4).
 
     A click must name its element by a quoted number and a fill by a quoted id. `idle=False`, of the variant where a
     model writes the workflows, leaves out scrolling and waiting too; the variant by rules keeps both.

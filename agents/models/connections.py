@@ -70,6 +70,10 @@ class Connection(models.Model):
         self.found, self.tested_at = found, timezone.now()
         self.save(update_fields=["found", "tested_at"])
 
+    def remove(self) -> None:
+        """What named it is answered by none, or by the default one (`uses`)."""
+        self.delete()
+
     def uses(self) -> list[str]:
         """What is answered by it, a sentence each: it goes on without an answer, or with another one's, where the
         connection is deleted."""

@@ -14,7 +14,8 @@ from agents.models.talking import CannotDrive, Talked
 from agents.models.trajectories import Trajectory
 from annotations.environment import env_number
 from annotations.models import Operation
-from annotations.models.lease import Lease, LeaseQuerySet, database_now
+from annotations.models.lease import LeaseQuerySet, PersonsLease
+from annotations.models.projects import User
 
 HOLD_SECONDS = env_number("LIVE_HOLD_SECONDS", 600, least=10)  # after the last thing that its holder did
 WAITING = timedelta(hours=1)  # for a worker, by whoever shows an episode from its first page on
@@ -52,7 +53,7 @@ class DriveQuerySet(LeaseQuerySet["Drive"]):
             self.create(trajectory=trajectory, person=person, waits=waits, question=question, until=Drive.later())
 
     @transaction.atomic
-    def take(self, trajectory: Trajectory, user: Any, state: str, shows: bool = False) -> "Drive":
+    def take(self, trajectory: Trajectory, user: User, state: str, shows: bool = False) -> "Drive":
         """Let a person stop the agent ("paused") or act in its place ("driven"); `shows`: from the first page to the
         last. Driving settles a held action that waits. Raises CannotDrive where somebody else is doing so, or the
         episode is over."""
@@ -83,7 +84,7 @@ class DriveQuerySet(LeaseQuerySet["Drive"]):
         return row
 
 
-class Drive(Talked, Lease):
+class Drive(Talked, PersonsLease):
     """The time in which a person keeps the agent of an episode from going on. It ends when they hand back; if they do
     nothing until `until`, the whole episode ends. The worker that has the browser writes its window here, and the page
     writes here what the person wants to be done."""
@@ -140,17 +141,8 @@ class Drive(Talked, Lease):
         return f"{self.trajectory_id}: {self.words}"
 
     @classmethod
-    def clock(cls) -> datetime:
-        """The database's time as a value, so that the page's host and the worker's host count down the same."""
-        return database_now()
-
-    @classmethod
     def later(cls) -> datetime:
         return cls.clock() + timedelta(seconds=HOLD_SECONDS)
-
-    @property
-    def is_leased(self) -> bool:
-        return self.lease_until is not None and self.lease_until > self.clock()
 
     @property
     def is_late(self) -> bool:
@@ -201,7 +193,7 @@ class Drive(Talked, Lease):
             "is_acting": self.asked is not None,
         }
 
-    def check_free(self, user: Any) -> None:
+    def check_free(self, user: User) -> None:
         """Raise CannotDrive unless this person may take it: nobody has it, or its holder was long not heard of."""
         if self.pk and self.is_late:
             raise CannotDrive("Nobody went on in time: the episode ends.")

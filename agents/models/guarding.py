@@ -11,6 +11,7 @@ from django.utils import timezone
 from agents.guard.policy import KINDS, OF, PolicyRule, Risk
 from agents.models.trajectories import Trajectory
 from annotations.models import Operation, Project, Snapshot
+from annotations.models.projects import User
 
 RISK_KINDS = list(KINDS.items())
 MAX_PATTERN, MAX_WHY = 200, 500
@@ -69,6 +70,10 @@ class GuardRule(models.Model):
     @property
     def rule(self) -> PolicyRule:
         return PolicyRule(self.of, self.pattern, self.kind, self.website)
+
+    def lift(self) -> None:
+        """Runs that a worker takes up from now on do without it."""
+        self.delete()
 
 
 class HeldStepQuerySet(models.QuerySet["HeldStep"]):
@@ -173,7 +178,7 @@ class HeldStep(models.Model):
         why = f": {self.reason}" if self.reason else ""
         return "" if self.state == self.State.WAITING else f"held, {self.get_state_display()}{who}{why}"
 
-    def decide(self, user: Any, state: str, reason: str = "", instead: DoneInstead | None = None) -> None:
+    def decide(self, user: User, state: str, reason: str = "", instead: DoneInstead | None = None) -> None:
         """A person decides, whoever is first. Raises CannotDecide."""
         if state not in self.BY_PEOPLE:
             raise CannotDecide(f"A held step is {', '.join(self.BY_PEOPLE)}.")

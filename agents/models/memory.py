@@ -1,5 +1,6 @@
 """What agents remember: past steps, whole trajectories of the train split, and workflows."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -14,8 +15,9 @@ from agents.encoders import weights
 from agents.models.searching import EncodedQuerySet, NearestIndex, NearestQuerySet
 from agents.prompts.packs import PACKAGED
 from annotations.models import Conversation, Dataset, Split, Step, Turn, Website
+from annotations.models.projects import User
 
-# One round trip for a whole batch. Ties go to the later step, as in the published code (planners.md 5.2).
+# One round trip for a whole batch. Ties go to the later step, as in the published code (sources.md M5.2).
 SNIPPETS_SQL = """
 SELECT q.n, found.step_id, found.turn_index, found.step_index, found.instruction, found.action, found.similarity
 FROM unnest(%s::int[], %s::bigint[], %s::int[], %s::text[]) AS q(n, conversation, turn_index, embedding)
@@ -59,7 +61,7 @@ def _literal(vector: np.ndarray) -> str:
 
 
 class MemorySnippet(models.Model):
-    """One past step kept for the agent, with its embedding (Self-MAP, planners.md 5.2).
+    """One past step kept for the agent, with its embedding (Self-MAP, sources.md M5.2).
 
     No vector index: a conversation has at most some dozens of them, so its search is exact.
     """
@@ -133,6 +135,12 @@ class Exemplar(models.Model):
 
     def __str__(self) -> str:
         return self.key_text[:80]
+
+    def l2(self) -> float | None:
+        """Its L2 distance from the query, by its cosine distance (both are unit vectors; rounding can make that
+        negative); None for an exemplar that was drawn."""
+        cosine = getattr(self, "distance", None)
+        return None if cosine is None else math.sqrt(2 * max(cosine, 0.0))
 
 
 class WorkflowQuerySet(models.QuerySet["Workflow"]):
@@ -253,6 +261,10 @@ class Workflow(models.Model):
         self.position, self.description, self.body = position, description, "\n".join(steps)
         self.save()
 
+    def may_be_edited_by(self, user: User) -> bool:
+        """One that a run induced stays as the run made it."""
+        return self.run_id is None and self.dataset.project.lets(user, "annotate")
+
     def correct(self, user, values: dict[str, Any]) -> bool:
         """Store what a person changed or wrote; it is then no longer replaced by a model's. True when the description
         is another: it must be embedded, and is found by its site alone until then."""
@@ -264,6 +276,10 @@ class Workflow(models.Model):
         if changed:
             self.vectors.all().delete()
         return changed
+
+    def remove(self) -> None:
+        """Show it in no prompt any more; trajectories that recalled it keep what they were shown."""
+        self.delete()
 
 
 class WorkflowVectorQuerySet(NearestQuerySet["WorkflowVector"]):

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models, transaction
 
 from agents.prompts.catalogue import misfit
-from agents.prompts.packs import PACKAGED, NoSuchText, Pack, checked, parted, webnav
+from agents.prompts.packs import PACKAGED, NoSuchText, Pack, checked, packaged_pack, parted, webnav
 from annotations.models import Project
 
 
@@ -18,17 +18,21 @@ class PromptPackQuerySet(models.QuerySet["PromptPack"]):
 
     def pack(self, reference: str, project: Project) -> Pack:
         """The pack that a recipe names in a project; without a version the newest. Raises NoSuchText."""
+        if found := packaged_pack(reference):
+            return found
         name, version = parted(reference)
-        if name == PACKAGED:
-            if version not in (None, webnav().version):
-                raise NoSuchText(f"there is no {reference}: {PACKAGED} has version {webnav().version} here")
-            return webnav()
         rows = self.filter(project=project, name=name)
         row = rows.filter(version=version).first() if version else rows.order_by("-version").first()
         if row is None:
             named = ", ".join([PACKAGED, *self._references(project)])
             raise NoSuchText(f"there is no prompt pack {reference} in {project}; there are {named}")
         return row.pack()
+
+    def known(self, reference: str, project: Project) -> Pack | None:
+        try:
+            return self.pack(reference, project)
+        except NoSuchText:
+            return None
 
     def holding(self, reference: str, project: Project, *names: str) -> Pack:
         """The pack that a recipe names, in which each of these texts has a form that its use can show. Raises
@@ -83,3 +87,15 @@ class PromptPack(models.Model):
 
     def pack(self) -> Pack:
         return Pack(self.name, self.version, self.texts)
+
+    def base_pack(self) -> Pack | None:
+        """The pack whose texts it was made from; None where it was made from none, or where that one is gone."""
+        return type(self).objects.known(self.base, self.project) if self.base else None
+
+    def comparable(self) -> list[str]:
+        """The packs that it can be compared with: the one that it was made from, the packaged one, its other
+        versions."""
+        packs = type(self).objects
+        versions = packs.filter(project=self.project, name=self.name).exclude(pk=self.pk)
+        found = [self.base, webnav().reference, *map(str, versions.defer("texts"))]
+        return [reference for reference in dict.fromkeys(found) if reference and packs.known(reference, self.project)]

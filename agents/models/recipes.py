@@ -1,17 +1,20 @@
 """Recipes that people derived from others."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from django.conf import settings
 from django.db import models
 
 from annotations.models import Project
+from annotations.models.projects import User
 
 
 class SavedRecipeQuerySet(models.QuerySet["SavedRecipe"]):
+    def names(self) -> list[str]:
+        return list(self.order_by("name").values_list("name", flat=True))
+
     def keep(
-        self, name: str, parent: str, changes: Mapping[str, str], *, project: Project, by: Any, description: str = ""
+        self, name: str, parent: str, changes: Mapping[str, str], *, project: Project, by: User, description: str = ""
     ) -> "SavedRecipe":
         """Store a recipe of a project: the name of its parent, and the settings that differ from the parent's."""
         told = {"name": name, "description": description, "parent": parent, "changes": dict(changes)}

@@ -1,5 +1,6 @@
 """Runs of agents over the recorded conversations of a dataset."""
 
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from typing import Self
 
@@ -10,9 +11,12 @@ from django.utils import timezone
 
 from annotations.models import Dataset, Split
 from annotations.models.tallies import Tally
+from annotations.models.worker_leases import Leased
 from annotations.shown_progress import ShownProgress, ago_text, counts_text, span_text
 
 TOGETHER = timedelta(milliseconds=200)  # steps of a batch are stored within
+# The newest study that a run is of; studies are of a higher wing, which sets it.
+study_of: Callable[["Run"], models.Model | None] | None = None
 
 
 class RunTally(Tally):
@@ -49,12 +53,12 @@ class RunQuerySet(models.QuerySet["Run"]):
         return self.filter(state__in=[Run.State.CANCELLED, Run.State.FAILED, Run.State.DONE_WITH_ERRORS])
 
     def state(self) -> str:
-        """One state for all runs: running while one of them runs, else the worst state that one ended in."""
+        """One state for all runs: running while one of them runs, queued while one waits, else the worst state that one
+        ended in."""
         states = {run.state for run in self}
-        if Run.State.RUNNING in states:
-            return Run.State.RUNNING
-        if Run.State.QUEUED in states:
-            return Run.State.RUNNING if len(states) > 1 else Run.State.QUEUED
+        for state in (Run.State.RUNNING, Run.State.QUEUED):
+            if state in states:
+                return state
         return next((state for state in Run.WORST_FIRST if state in states), Run.State.DONE)
 
     def unit(self) -> str:
@@ -78,6 +82,14 @@ class RunQuerySet(models.QuerySet["Run"]):
     def ended_at(self) -> datetime | None:
         return max((run.finished_at for run in self if run.finished_at), default=None)
 
+    def seconds_per_step_of(self, recipes: Collection[str]) -> dict[str, float]:
+        """Recipe -> what a recorded step took in its newest run that has some; without those that never ran."""
+        ran = self.with_stored().filter(stored__gt=0, recipe_name__in=recipes, dataset__live={})
+        newest = list(ran.order_by("recipe_name", "-pk").distinct("recipe_name").values_list("pk", flat=True))
+        means = self.filter(pk__in=newest).order_by().values_list("recipe_name")
+        told = means.annotate(mean=Avg("steps__milliseconds"))
+        return {name: mean / 1000 for name, mean in told if mean is not None}
+
     def done_steps(self) -> int:
         """The stored steps of all runs, read from the tally instead of counted."""
         return RunTally.objects.filter(run__in=self.order_by()).aggregate(n=Sum("done"))["n"] or 0
@@ -86,13 +98,7 @@ class RunQuerySet(models.QuerySet["Run"]):
 class Run(models.Model):
     """One recipe on one split of a dataset with one seed. Stores the recipe whole, so that it can be repeated."""
 
-    class State(models.TextChoices):
-        QUEUED = "queued", "queued"
-        RUNNING = "running", "running"
-        DONE = "done", "done"
-        DONE_WITH_ERRORS = "done_with_errors", "done, with errors"
-        FAILED = "failed", "failed"
-        CANCELLED = "cancelled", "cancelled"
+    State = Leased.State  # a run goes through the states of its shards
 
     OPEN = (State.QUEUED, State.RUNNING)
     WORST_FIRST = (State.FAILED, State.CANCELLED, State.DONE_WITH_ERRORS, State.DONE)
@@ -195,6 +201,10 @@ class Run(models.Model):
         """What the run's results are counted in: steps, or whole episodes of live goals."""
         return "episodes" if self.dataset.is_live else "steps"
 
+    def newest_study(self) -> models.Model | None:
+        """The study that its pages lead to, None where it is of none."""
+        return study_of(self) if study_of else None
+
     def count_episode(self, lost: bool) -> None:
         """Count an episode that has ended; `lost`: without an outcome."""
         RunTally.objects.create(run=self, done=1, failed=int(lost))
@@ -207,10 +217,13 @@ class Run(models.Model):
             "steps": self.steps.count(),
         }
 
-    def seconds_per_step(self) -> float | None:
-        """The mean seconds that deciding a step took; None where no step says."""
-        milliseconds = self.steps.aggregate(mean=Avg("milliseconds"))["mean"]
-        return None if milliseconds is None else milliseconds / 1000
+    def taken_per_task(self) -> tuple[float | None, float | None]:
+        """Mean seconds of deciding, without what pages took, and mean money of a task; None for what no step tells, as
+        money where what was asked has no prices."""
+        tasks = self.trajectories.count()
+        told = self.steps.aggregate(time=Sum("milliseconds"), cost=Sum("cost"))
+        per_task = [(told[name] or 0.0) / tasks if tasks else 0.0 for name in ("time", "cost")]
+        return per_task[0] / 1000 or None, per_task[1] or None
 
     def loading_seconds(self) -> float | None:
         """The seconds from the run's beginning until it decided its first batch: loading models, embedding what is

@@ -1,23 +1,25 @@
 """What an agent decided at one recorded step, and what each stage recorded of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Self
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import connection, models
-from django.db.models import Avg, Q, Sum, Value
-from django.db.models.fields.json import KT
+from django.db.models import Avg, Q, QuerySet, Value
+from django.db.models.fields.json import KT, KeyTextTransform, KeyTransform
 from django.db.models.functions import Cast, Coalesce, Concat
 
-from agents.models.runs import Run, RunQuerySet, RunTally
+from agents.models.runs import Run, RunTally
 from agents.models.trajectories import Trajectory
 from annotations.dom.marks import Mark, MarkKind
 from annotations.models import Operation, Snapshot, Step, Target, Turn
 from annotations.models.tallies import difference_triggers
 
+PAGES_HELD = 20
 MARKED_CANDIDATES = 5  # more marks than this hide the page; the list shows the rest one at a time
 
 SAID = ("act__representation", "plan__reply", "plan__samples", "plan__rounds", "compose__prompt")  # in a trace
@@ -25,12 +27,28 @@ TURN = "turn"  # in the trace of the step that a turn of a live conversation end
 
 
 class TrajectoryStepQuerySet(models.QuerySet["TrajectoryStep"]):
-    def turn_ends(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """(the goal of a turn, how it ended) for each ended turn of live conversations, in order. Turns that the
-        episode's limits left unended are not among them."""
+    def mean_seconds(self) -> float | None:
+        """The mean seconds that deciding a step took; None where no step says."""
+        milliseconds = self.aggregate(mean=Avg("milliseconds"))["mean"]
+        return None if milliseconds is None else milliseconds / 1000
+
+    def mean_seconds_of(self, stage: str) -> float:
+        """What a stage took of a step on average."""
+        told = KeyTextTransform(stage, KeyTransform("seconds", "trace"))
+        return self.aggregate(seconds=Avg(Cast(told, models.FloatField())))["seconds"] or 0.0
+
+    def to_compare(self) -> QuerySet[Any, Any]:
+        """Steps with `representation`, their action in words, and with what says where they are; without traces."""
+        rows = self.annotate(representation=KT("trace__act__representation")).select_related("step__turn", "turn")
+        return rows.defer("trace", "branches", "candidate_ids", "candidate_scores", "step__candidates", "step__extra")
+
+    def turn_ends(self) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+        """(the site, the goal of a turn, how it ended) for each ended turn of live conversations, in order. Turns that
+        the episode's limits left unended are not among them."""
         ended = self.filter(trajectory__state="done", trace__has_key=TURN)
         ended = ended.order_by("trajectory__conversation__position", "trajectory", "seq")
-        return list(ended.values_list("trajectory__conversation__extra", f"trace__{TURN}"))
+        of = "trajectory__conversation"
+        return list(ended.values_list(f"{of}__website__name", f"{of}__extra", f"trace__{TURN}"))
 
     def with_gold(self) -> Self:
         """Steps that have a recorded step. The others count in no score."""
@@ -39,22 +57,25 @@ class TrajectoryStepQuerySet(models.QuerySet["TrajectoryStep"]):
     def stored_since(self, when: datetime) -> int:
         return self.filter(created_at__gte=when).count()
 
-    def seconds_left(self, runs: RunQuerySet, since: datetime, elapsed: float) -> float | None:
-        """How many seconds runs read `with_progress` will still take. A step left counts what the steps of its run took
-        (of a run without any, those of the other runs), as recipes are not equally fast; the sum is divided by how much
-        of such work was done a second since `since`. None for live runs, and where nothing is known."""
-        steps = self.filter(run__in=list(runs)).order_by()
-        taken = dict(steps.values("run").annotate(mean=Avg("milliseconds")).values_list("run", "mean"))
-        of_late = steps.filter(created_at__gte=since).aggregate(total=Sum("milliseconds"))["total"]
-        if runs.unit() == "episodes" or not of_late:
-            return None
-        usual = sum(taken.values()) / len(taken)
-        left = sum(max(0, run.step_count - run.done) * taken.get(run.pk, usual) for run in runs)
-        return float(left / (of_late / elapsed))
-
     def failed(self) -> Self:
         """Steps whose action is not the gold one."""
         return self.with_gold().filter(success=False)
+
+    def with_pages(self) -> Iterator["TrajectoryStep"]:
+        """The steps in order with the pages that they were decided at, of which a few are held at a time."""
+        pages = ("snapshot__dictionary", "step__snapshot__dictionary", "step__raw_snapshot__dictionary")
+        steps = self.select_related("step__turn", "turn", "done_by", *pages).prefetch_related("step__targets")
+        return steps.defer("step__candidates", "step__extra").order_by("seq").iterator(PAGES_HELD)
+
+    def wrong_first(self) -> models.QuerySet["TrajectoryStep", int]:
+        """The numbers (`pk`) of the steps, those that are not right before the others."""
+        return self.order_by("success", "seq").values_list("pk", flat=True)
+
+    def overruled(self) -> Self:
+        """Steps at which the agent did another action than the one whose value it found best, as the published WMA
+        does (quirk wq23)."""
+        best = [{"by_value": True, "chosen": False}]
+        return self.filter(branches__contains=best)
 
     def with_representation(self) -> Self:
         """Steps with `representation`, their action in words, read without the rest of the trace."""
@@ -68,6 +89,16 @@ class TrajectoryStepQuerySet(models.QuerySet["TrajectoryStep"]):
         parts = [Cast("error", text_of), *read]
         apart = [one for part in parts for one in (part, Value(" \n", output_field=text_of))]
         return self.annotate(said=Concat(*apart, output_field=text_of)).filter(said__icontains=text)
+
+    def answered_by(self) -> set[str]:
+        """The models that the endpoint says answered the planner's prompts, of the first and the last step that tells:
+        another may answer since a run was resumed, and traces are long."""
+        told = self.filter(trace__plan__answered_by__isnull=False).values_list("trace__plan__answered_by", flat=True)
+        return {name for order in ("pk", "-pk") for name in told.order_by(order)[:1]}
+
+    def cut(self) -> Self:
+        """Steps of which the model did not read all workflows or exemplars, as the prompt was too long."""
+        return self.filter(trace__compose__cut__isnull=False)
 
     def not_asked(self) -> Self:
         """Steps that were failed without asking a model, as their gold element was out of reach."""
@@ -199,13 +230,17 @@ class TrajectoryStep(models.Model):
 
     @property
     def pages_around(self) -> tuple[str | None, str | None]:
-        """In an episode: (the page before the action, the page that the agent was shown next in the turn). None where
-        there is no such page, or where the same call did further actions in between."""
-        rows = self.trajectory.steps.filter(call_index__in=(self.call_index, self.call_index + 1), turn=self.turn_id)
-        others = list(rows.exclude(pk=self.pk).select_related("snapshot__dictionary").order_by("seq")[:1])
-        following = others[0] if others and others[0].call_index > self.call_index else None
-        after = following.snapshot.html if following and following.snapshot else None
-        return self.snapshot.html if self.snapshot else None, after
+        """In an episode: (the page before the action, the page that the agent was shown `next_shown`)."""
+        before, after = (step.snapshot.html if step and step.snapshot else None for step in (self, self.next_shown))
+        return before, after
+
+    @cached_property
+    def next_shown(self) -> "TrajectoryStep | None":
+        """The step before which an episode's next page was shown, in this turn or the next one; None where there is
+        none, or where the same call did further actions in between."""
+        rows = self.trajectory.steps.filter(call_index__in=(self.call_index, self.call_index + 1)).exclude(pk=self.pk)
+        other = rows.select_related("snapshot__dictionary").order_by("seq").first()
+        return other if other and other.call_index > self.call_index else None
 
     @property
     def done_before(self) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
+from annotations.models.projects import Account
+
 MOST_SAID = 2_000  # characters of one instruction or answer
 
 
@@ -28,7 +30,7 @@ class Talked(models.Model):
         null=True, blank=True, help_text="The user has nothing more to ask, and got what they asked for, or not."
     )
 
-    person: Any
+    person: Account | None
 
     class Meta:
         abstract = True

@@ -9,6 +9,7 @@ from django.db import models
 from django.utils import timezone
 
 from agents.encoders.weights import model_root
+from agents.models.spending import Spending
 from annotations.models import Dataset, Job, Project, Split
 from annotations.shown_progress import ShownProgress
 
@@ -17,6 +18,10 @@ HEADLINES = ("dev_step_success", "dev_success", "dev_exact_match", "dev_recall@1
 
 
 class TrainedModelQuerySet(models.QuerySet["TrainedModel"]):
+    def jobs(self) -> models.QuerySet[Any, Any]:
+        """Keys of the jobs that have made them."""
+        return self.exclude(job=None).values("job")
+
     def taught(self) -> Self:
         """Those that learnt from verdicts and corrections."""
         return self.filter(ready=True, metrics__lessons__gt=0)
@@ -27,7 +32,7 @@ class TrainedModelQuerySet(models.QuerySet["TrainedModel"]):
         return self.filter(curve=[], job__state__in=(Job.State.FAILED, Job.State.CANCELLED))
 
 
-class TrainedModel(models.Model):
+class TrainedModel(Spending):
     """Weights made here, in one folder below MODEL_ROOT, with everything needed to make them again."""
 
     class Kind(models.TextChoices):
@@ -59,6 +64,8 @@ class TrainedModel(models.Model):
 
     objects = TrainedModelQuerySet.as_manager()
 
+    FOUND = ("config", "metrics", "data_sha256", "curve", "files")  # by its training
+
     class Meta:
         ordering = ["-id"]
 
@@ -89,9 +96,10 @@ class TrainedModel(models.Model):
         type(self).objects.filter(pk=self.pk).update(curve=self.curve)
 
     def finish(self) -> None:
-        """Mark that the weights are complete; what slices kept to go on with is not needed any more."""
+        """Mark that the weights are complete, with what its training found; what slices kept to go on with is not
+        needed any more, and what was spent meanwhile stays as it is."""
         self.ready, self.finished_at, self.checkpoint = True, timezone.now(), {}
-        self.save()
+        self.save(update_fields=[*self.FOUND, "ready", "finished_at", "checkpoint"])
 
     def headline(self) -> tuple[str, float] | None:
         """The metric that a list shows: name and value."""

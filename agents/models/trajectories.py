@@ -5,12 +5,13 @@ from datetime import datetime
 from typing import Any, Self
 
 from django.db import models
-from django.db.models import Avg, Count, Min, Q, QuerySet, Sum
+from django.db.models import Avg, Count, Min, Q, Sum
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 
 from agents.models.runs import Run
 from annotations.models import Conversation, Step, Turn
+from annotations.models.conversations import StepQuerySet
 
 
 class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
@@ -18,6 +19,13 @@ class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
         """Add a waiting trajectory of the run for each of these conversations."""
         rows: Any = (Trajectory(run=run, conversation=found, step_count=found.step_count) for found in conversations)
         self.bulk_create(rows)
+
+    def of_conversation(self, conversation: Conversation) -> Self:
+        return self.filter(conversation=conversation)
+
+    def with_place(self) -> Self:
+        """Trajectories with what a replay says of where they are: dataset, project and website."""
+        return self.select_related("run__dataset__project", "conversation__website")
 
     def counts(self, runs: Iterable[Run]) -> dict[int, int]:
         """Run -> how many trajectories it has, one for each conversation that it decides."""
@@ -67,7 +75,7 @@ class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
 
     def with_outcome(self) -> Self:
         """Episodes with `reward`, that of their end, and `done`, the number of steps that they took."""
-        own = self.select_related("conversation").filter(steps__step=None)
+        own = self.select_related("conversation__website").filter(steps__step=None)
         by_people = Count("steps", filter=Q(steps__done_by__isnull=False))
         return own.annotate(reward=Sum("steps__reward"), done=Count("steps"), by_people=by_people)
 
@@ -177,7 +185,7 @@ class Trajectory(models.Model):
             turn["step_count"] += self.may_grow or not turn["step_count"]
         return turns
 
-    def recorded_steps(self) -> QuerySet[Step]:
+    def recorded_steps(self) -> StepQuerySet:
         """The steps of its conversation in order, decided or not; the place of a step is its `seq`. Candidates are not
         read."""
         steps = Step.objects.filter(turn__conversation=self.conversation_id).defer("candidates", "extra")

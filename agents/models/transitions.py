@@ -1,7 +1,7 @@
 """What actions did to pages: recorded transitions, found again by what was wanted, on which element and how."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from django.db import models
@@ -57,6 +57,10 @@ class Transition(models.Model):
     name = models.TextField(blank=True, help_text="Of the element that was acted on.")
     value = models.TextField(blank=True)
     effects = models.JSONField(default=list, blank=True, help_text="What became different; empty: nothing.")
+    across_turns = models.BooleanField(
+        default=False,
+        help_text="The page after is the first of the next turn, on the assumption that nothing happened in between.",
+    )
     refined = models.TextField(blank=True, help_text="The key changes, as a model listed them.")
     rationale = models.TextField(blank=True)
     next_state = models.TextField(blank=True, help_text="The expected effect, as a model described it.")
@@ -136,3 +140,8 @@ class WorldModelFit(models.Model):
 
     def __str__(self) -> str:
         return f"{self.dataset} by {self.encoder}"
+
+    def held_out(self) -> list[tuple[str, dict[str, Any] | None]]:
+        """(what was held out, how good the confidence was there); None where it could not be held out."""
+        told = self.measured.get("held_out", {})
+        return [("each conversation", told.get("known")), ("each website, as if never seen", told.get("elsewhere"))]

@@ -3,10 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agents.models import PromptPack
 from agents.prompts.catalogue import TEXTS
-from agents.prompts.packs import NoSuchText, Pack, webnav
-from annotations.models import Project
+from agents.prompts.packs import Pack
 from annotations.text.diff import MarkedPiece, changed, runs
 
 COMPARED = 20_000  # characters of both texts together that are compared word by word
@@ -45,26 +43,6 @@ def compared(pack: Pack, before: Pack | None) -> Iterator[ComparedText]:
 def differing(pack: Pack, before: Pack) -> list[str]:
     """Names of the texts that differ."""
     return [name for name in TEXTS if pack.texts.get(name) != before.texts.get(name)]
-
-
-def base_of(row: PromptPack) -> Pack | None:
-    """The pack whose texts a pack was made from; None where it was made from none, or where that one is gone."""
-    return known(row.base, row.project) if row.base else None
-
-
-def known(reference: str, project: Project) -> Pack | None:
-    try:
-        return PromptPack.objects.pack(reference, project)
-    except NoSuchText:
-        return None
-
-
-def packs_of(row: PromptPack) -> list[str]:
-    """The packs that a pack can be compared with: the one that it was made from, the packaged one, its other
-    versions."""
-    versions = PromptPack.objects.filter(project=row.project, name=row.name).exclude(pk=row.pk)
-    found = [row.base, webnav().reference, *map(str, versions.defer("texts"))]
-    return [reference for reference in dict.fromkeys(found) if reference and known(reference, row.project)]
 
 
 def _pieces(before: str | None, after: str | None) -> tuple[list[MarkedPiece], list[MarkedPiece]]:

@@ -9,8 +9,9 @@ from agents.models import PromptPack
 from agents.prompts.catalogue import MAX_TEXT, TEXTS, check_text
 from agents.prompts.marks import BadText
 from agents.prompts.packs import PACKAGED, Pack
-from annotations.forms import row_field
+from annotations.forms import offer_projects
 from annotations.models import Project
+from annotations.models.projects import User
 
 ROWS = 3, 24  # of a field, at least and at most
 
@@ -28,9 +29,7 @@ class CopyPackForm(forms.Form):
 
     def __init__(self, *args: Any, projects: QuerySet[Project], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        row_field(self, "project").queryset = projects
-        if projects.count() == 1:
-            self.fields["project"].initial = projects.get()
+        offer_projects(self, projects)
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}
@@ -87,7 +86,7 @@ class TextsForm(forms.Form):
     def text_fields(self) -> list[forms.BoundField]:
         return [self[name] for name in TEXTS]
 
-    def save(self, user: Any) -> PromptPack:
+    def save(self, user: User) -> PromptPack:
         """Store the texts as the next version of the pack; the form must be valid."""
         row = self.row
         pack = Pack(row.name, row.version, self.texts())

@@ -61,7 +61,7 @@ def preview(recipe: Recipe, pack: Pack, step: Step) -> StepPreview:
     """The prompts of a recipe about a step. CannotRun says which text the pack lacks."""
     recorded = RecordedConversation(step.turn.conversation_id)
     dataset = recorded.conversation.dataset
-    asked = _Asked(pack)
+    asked = _PromptCatcher(pack)
     memory = _FirstMemory(dataset)
     encoder = CachedEncoder(HashEncoder())
     pipeline = Pipeline.of(Parts(recipe, 0, asked, memory, encoder, asked, _InOrder(), asked, pack))
@@ -135,7 +135,7 @@ def _snippet(step: Any) -> Snippet:
     return Snippet(seen.key, seen.turn_index, seen.step_index, seen.instruction, step.action.representation, None)
 
 
-class _Asked:
+class _PromptCatcher:
     """Stands in for every model: keeps the prompts that it is given."""
 
     info = LlmInfo("nowhere", "no model", None)

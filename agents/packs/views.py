@@ -7,24 +7,25 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
+from agents.cookbook import saved
 from agents.models import PromptPack
 from agents.models.prompts import PromptPackQuerySet
-from agents.packs.comparing import base_of, compared, differing, known, packs_of
+from agents.packs.comparing import compared, differing
 from agents.packs.forms import CopyPackForm, TextsForm
 from agents.prompts.packs import PACKAGED, Pack, webnav
-from agents.recipes import saved
 from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun
 from agents.stages.registry import texts_of
 from annotations.access import rules
 from annotations.models import Conversation, Split, Step
+from annotations.text.amounts import whole
 
 PREVIEWED = "self-map"  # the recipe that a preview begins with
 
 
 def prompt_packs(request: HttpRequest) -> HttpResponse:
     """The packaged pack, and the newest version of every pack of the user's projects."""
-    found = [(row, base_of(row)) for row in _visible(request).newest().select_related("project", "created_by")]
+    found = [(row, row.base_pack()) for row in _visible(request).newest().select_related("project", "created_by")]
     rows = [(row, base, differing(row.pack(), base) if base else []) for row, base in found]
     context = {"packaged": webnav(), "rows": rows, "may_copy": _projects(request).exists()}
     return render(request, "agents/prompt_packs.html", context)
@@ -46,13 +47,13 @@ def prompt_pack(request: HttpRequest, pk: int) -> HttpResponse:
     asked for."""
     row = _row(request, pk)
     against = request.GET.get("against") or row.base
-    before = known(against, row.project) if against else None
+    before = PromptPack.objects.known(against, row.project) if against else None
     texts = sorted(compared(row.pack(), before), key=lambda text: not text.differs)
     context = {
         "pack": row.pack(),
         "row": row,
         "against": before,
-        "others": packs_of(row),
+        "others": row.comparable(),
         "texts": texts,
         "differing": sum(text.differs for text in texts),
         "has_moved": before is not None and against == row.base and row.base_sha256 not in ("", before.sha256),
@@ -111,7 +112,9 @@ def prompt_preview(request: HttpRequest, pk: int) -> HttpResponse:
             context["preview"] = preview(recipe, pack, step)
         except CannotRun as error:
             context["refused"] = str(error)
-    context["before"], context["after"] = _neighbours(step)
+    context["before"], context["after"] = (
+        reverse("prompt-preview", args=[pk]) if pk is not None else "" for pk in step.beside()
+    )
     return render(request, "agents/prompt_preview.html", context)
 
 
@@ -127,9 +130,10 @@ def _pack(request: HttpRequest, key: str) -> tuple[Pack, str]:
     """The pack with this row number, or the packaged one, and the source that it was read from."""
     if key == PACKAGED:
         return webnav(), ""
-    if not key.isdecimal() or len(key) > 12:
+    number = whole(key)
+    if number is None:
         raise Http404("There is no such prompt pack.")
-    row = _row(request, int(key))
+    row = _row(request, number)
     return row.pack(), row.source
 
 
@@ -158,16 +162,3 @@ def _first_step(request: HttpRequest, row: PromptPack | None = None) -> Step | N
     if conversation is None:
         return None
     return Step.objects.filter(turn__conversation=conversation).order_by("-turn__index", "-index").first()
-
-
-def _neighbours(step: Step) -> tuple[str, str]:
-    """The addresses of the previews of the step before and the step after, "" for none."""
-    keys = list(
-        Step.objects.filter(turn__conversation=step.turn.conversation_id)
-        .order_by("turn__index", "index")
-        .values_list("pk", flat=True)
-    )
-    place = keys.index(step.pk)
-    beside = keys[place - 1 : place] if place else [], keys[place + 1 : place + 2]
-    before, after = (reverse("prompt-preview", args=one) if one else "" for one in beside)
-    return before, after

@@ -142,11 +142,11 @@ def run(code: str, state: str | None) -> dict[str, Any]:
     except MemoryError:
         error = "it needed more memory than a program may have"
     except BaseException as caught:  # whatever a program raises is told, and nothing more
-        error = f"{type(caught).__name__}: {_told(caught)}"[:300]
+        error = f"{type(caught).__name__}: {_words_of_error(caught)}"[:300]
     return {"calls": calls, "error": error, "obs": obs if type(obs) is str else None}
 
 
-def _told(caught: BaseException) -> str:
+def _words_of_error(caught: BaseException) -> str:
     try:
         return str(caught)
     except BaseException:

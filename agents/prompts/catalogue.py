@@ -76,6 +76,11 @@ TEXTS: dict[str, TextKind] = {
     "judge_points": _kind("asks a judge what a task demands", "messages", "task"),
     "judge_observation": _kind("asks how much a page says of that", "messages", "task points page action"),
     "judge_verdict": _kind("asks whether the task was done", "messages", "task points actions observations"),
+    "judge_trajectory": _kind(
+        "asks that, what else was done, how directly, and whether in circles",
+        "messages",
+        "website task actions first last",
+    ),
 }
 """Name -> its kind, in the order in which packs show them."""
 

@@ -38,7 +38,7 @@ class Marked:
 
 
 @dataclass
-class _Section:
+class _MarkedPart:
     mark: str  # a role, "tools", or "" before the first mark
     lines: list[str] = field(default_factory=list)
     images: list[str] = field(default_factory=list)
@@ -66,8 +66,8 @@ def written(messages: Iterable[Said], tools: Sequence[dict[str, Any]] = ()) -> s
     return "\n".join(found + (["@@ tools", json.dumps(tools, indent=1, ensure_ascii=False)] if tools else []))
 
 
-def _sections(text: str) -> list[_Section]:
-    found = [_Section("")]
+def _sections(text: str) -> list[_MarkedPart]:
+    found = [_MarkedPart("")]
     for number, line in enumerate(text.split("\n"), 1):
         if not line.startswith("@@") or line.startswith("@@@"):
             found[-1].lines.append(line.removeprefix("@") if line.startswith("@@") else line)
@@ -76,7 +76,7 @@ def _sections(text: str) -> list[_Section]:
         if mark is None:
             raise BadText(f"line {number} is no mark: write @@ and {', '.join(ROLES)}, image NAME or tools")
         if mark["image"] is None:
-            found.append(_Section(mark["role"] or mark["tools"]))
+            found.append(_MarkedPart(mark["role"] or mark["tools"]))
         elif found[-1].mark not in ROLES:
             raise BadText(f"line {number} shows an image outside of a message")
         else:

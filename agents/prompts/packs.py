@@ -23,6 +23,7 @@ VERSIONS = {
     4: "2c7b9f7019768fe9cd9abdb4c45c59878ba1fe0ca0f4a8636e324679f3c8367d",
     5: "36f86a1da6b49bc08bd3007708bf417a83eecf37778c3644d765a5505b81fda4",
     6: "b538e5456112166c1b6ea75b21ab4d62d8d9d1d4f4780d094fba6b617aafb269",
+    7: "5a74bc5a51e821dba170dc2deb101152d1e75744b0a0452ba04dfa1660786268",
 }
 
 
@@ -64,6 +65,14 @@ def webnav() -> Pack:
     files = sorted(FOLDER.glob("*.txt"))
     texts = {path.stem: path.read_bytes().decode().removesuffix("\n") for path in files}
     return checked(Pack(PACKAGED, max(VERSIONS), texts))
+
+
+def packaged_pack(reference: str) -> Pack | None:
+    """The packaged pack, where a `prompts.pack` names it: there is one version of it. Raises NoSuchText."""
+    name, version = parted(reference)
+    if name == PACKAGED and version not in (None, webnav().version):
+        raise NoSuchText(f"there is no {reference}: {PACKAGED} has version {webnav().version} here")
+    return webnav() if name == PACKAGED else None
 
 
 def checked(pack: Pack) -> Pack:

@@ -1,4 +1,4 @@
-"""Recipes: every agent as stages with settings; those of the literature, those that people derived, and both in words.
+"""Recipes: every agent as stages with settings; those of the literature, and how a setting is declared. Core.
 
-May import `encoders`, `llm`, `models`, `prompts`, `stages`, `stages/plan`, `training` and all of `annotations`.
+May import `encoders` and `prompts`.
 """

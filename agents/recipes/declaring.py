@@ -6,8 +6,10 @@ shows, describes or compares settings reads the declarations here, so that a new
 
 import dataclasses
 import math
+import re
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound="DataclassInstance")
 
+
+class OutOfBounds(ValueError):
+    """A value that its declaration does not allow; one that was stored before is read all the same (`as_stored`)."""
+
+
 JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
@@ -33,18 +40,29 @@ class Declared:
     least: float | None = None
     most: float | None = None
     above: float | None = None  # the value must exceed it
+    zero_or: float | None = None  # the value is 0, or at least this
+    pattern: str = ""  # of a text: the regular expression that it fulfils
+    written: str = ""  # that in words
     kind: type = str
     default: Any = None
     added: bool = False  # by another package, or when recipes had been hashed without it
     set_by: str = ""  # what to change instead, of one that no stage reads
 
     def check(self, name: str, value: Any) -> None:
-        """ValueError naming what is allowed, unless `value` is."""
+        """ValueError naming what is allowed, unless `value` is: OutOfBounds where it is no choice of several."""
         if self.choices:
             one_of(name, value, self.choices)
+        elif isinstance(value, str):
+            self._check_text(name, value)
         elif not self._holds(value):
             verb = "be" if self.most is None or self.above is not None else "lie in"
-            raise ValueError(f"{name} must {verb} {self.bounds}, got {value}")
+            raise OutOfBounds(f"{name} must {verb} {self.bounds}, got {value}")
+
+    def _check_text(self, name: str, value: str) -> None:
+        if self.pattern and not re.fullmatch(self.pattern, value):
+            raise OutOfBounds(f"{name} must be {self.written}, got {value!r}")
+        if value != value.strip():
+            raise OutOfBounds(f"{name} must begin and end without a space, got {value!r}")
 
     def parse(self, name: str, text: str) -> Any:
         """The value that a text stands for; it is checked where it is set."""
@@ -53,6 +71,10 @@ class Declared:
     @property
     def bounds(self) -> str:
         """The bounds in words, "" without any."""
+        if self.pattern:
+            return self.written
+        if self.zero_or is not None:
+            return f"0, or at least {self.zero_or:g}"
         if self.most is not None and self.above is not None:
             return f"above {self.above:g}, at most {self.most:g}"
         if self.most is not None:
@@ -71,6 +93,8 @@ class Declared:
         found = {"type": JSON_TYPES[self.kind], "default": self.default, "description": self.words}
         if self.choices:
             found["enum"] = list(self.choices)
+        if self.pattern:
+            found["pattern"] = f"^({self.pattern})$"
         if self.least is not None:
             found["minimum"] = self.least
         if self.above is not None:
@@ -91,6 +115,7 @@ class Declared:
             (self.least is None or value >= self.least)
             and (self.most is None or value <= self.most)
             and (self.above is None or value > self.above)
+            and (self.zero_or is None or value == 0 or value >= self.zero_or)
         )
 
 
@@ -102,12 +127,15 @@ def setting(
     least: float | None = None,
     most: float | None = None,
     above: float | None = None,
+    zero_or: float | None = None,
+    pattern: str = "",
+    written: str = "",
     added: bool = False,
     set_by: str = "",
 ) -> Any:
     """A field of a `SettingGroup`. The choices of a `Literal` need not be repeated. A setting that is `added` later
     does not change the hash of recipes until somebody sets another value."""
-    declared = Declared(words, choices, least, most, above, added=added, set_by=set_by)
+    declared = Declared(words, choices, least, most, above, zero_or, pattern, written, added=added, set_by=set_by)
     return dataclasses.field(default=default, metadata={"declared": declared})
 
 
@@ -140,7 +168,8 @@ def _added(group: type, point: EntryPoint) -> tuple[str, type, Any]:
 
 
 class SettingGroup:
-    """The base of a group of settings. Values are checked when an instance is made."""
+    """The base of a group of settings. Values are checked when an instance is made, but for those that `as_stored`
+    reads."""
 
     stage: ClassVar[str] = ""  # the first part of its settings' dotted names
 
@@ -148,6 +177,39 @@ class SettingGroup:
         prefix = f"{self.stage}." if self.stage else ""
         for name, declared in declarations(type(self)).items():
             declared.check(prefix + name, getattr(self, name))
+
+
+def as_stored(group: type[T], values: Mapping[str, Any]) -> T:
+    """A group with the values that somebody stored, also those that bounds of today do not allow. ValueError and
+    TypeError where they are none of this group for another reason."""
+    try:
+        return group(**values)
+    except OutOfBounds:
+        made = object.__new__(group)
+    for each in dataclasses.fields(group):
+        given = each.default_factory() if callable(each.default_factory) else each.default
+        object.__setattr__(made, each.name, values.get(each.name, given))
+    for name, declared in declarations(group).items():
+        with suppress(OutOfBounds):
+            declared.check(name, getattr(made, name))
+    return made
+
+
+def with_values(settings: T, **values: Any) -> T:
+    """A group with some other values; those that were stored in it stay, whatever bounds say today."""
+    own = {each.name: getattr(settings, each.name) for each in dataclasses.fields(settings)}
+    return as_stored(type(settings), own | values)
+
+
+def out_of_bounds(settings: "DataclassInstance") -> dict[str, str]:
+    """Dotted name -> what is wrong with it, of each value that was stored and that bounds of today do not allow."""
+    found = {}
+    for name, declared in settings_of(type(settings)).items():
+        try:
+            declared.check(name, value_of(settings, name))
+        except OutOfBounds as error:
+            found[name] = str(error)
+    return found
 
 
 def declarations(group: type) -> dict[str, Declared]:
@@ -183,6 +245,13 @@ def value_of(settings: "DataclassInstance", name: str) -> Any:
 
 def replaced(settings: T, name: str, text: str) -> T:
     """A group with one setting changed by dotted name, its value given as text. ValueError names what is wrong."""
+    changed = replaced_by_stored(settings, name, text)
+    settings_of(type(changed))[name].check(name, value_of(changed, name))
+    return changed
+
+
+def replaced_by_stored(settings: T, name: str, text: str) -> T:
+    """`replaced` with a value that was stored, which bounds of today need not allow."""
     changed: T = _replaced(settings, name, name.split("."), text)
     return changed
 
@@ -255,4 +324,4 @@ def _replaced(settings: Any, name: str, parts: list[str], text: str) -> Any:
         value = _replaced(getattr(settings, first), name, parts[1:], text)
     else:
         value = own[first].parse(name, text)
-    return dataclasses.replace(settings, **{first: value})
+    return with_values(settings, **{first: value})

@@ -8,13 +8,12 @@ import dataclasses
 import hashlib
 import json
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from agents.encoders.weights import MINILM
 from agents.prompts.packs import Pack
-from agents.recipes.declaring import SettingGroup, groups, one_of, replaced, setting, settings_of, values_of
-from agents.recipes.declaring import schema as declared_schema
+from agents.recipes import declaring
+from agents.recipes.declaring import SettingGroup, as_stored, groups, one_of, setting, settings_of, values_of
 from agents.recipes.settings import (
     PRESETS,
     ActSettings,
@@ -33,14 +32,18 @@ from annotations.extensions import SETTINGS, added
 
 @dataclass(frozen=True)
 class Recipe(SettingGroup):
-    """One agent. `paper` names where it is described, `parent` the recipe that it varies. A field that is no `setting`
-    belongs to the recipe and cannot be changed."""
+    """One agent. `paper` names where it is described, `parent` the recipe that it varies, `origin` the packaged one
+    from which its parents were derived, where that is not the parent itself. A field that is no `setting` belongs to
+    the recipe and cannot be changed."""
 
     name: str
     description: str
     paper: str = ""
     parent: str = ""
-    preset: str = setting("faithful", "sets every quirk, and the metrics shown first", choices=PRESETS)
+    origin: str = ""
+    preset: str = setting(
+        "faithful", "sets every quirk but those it was derived by, and the metrics shown first", choices=PRESETS
+    )
     data: str = "any"  # any | weblinx: it reads recorded WebLINX turns
     observe: ObserveSettings = field(default_factory=ObserveSettings)
     rank: RankSettings = field(default_factory=RankSettings)
@@ -63,8 +66,6 @@ class Recipe(SettingGroup):
 if _nowhere := sorted(added(SETTINGS).keys() - settings_of(Recipe).keys()):
     raise ValueError(f"the entry point {_nowhere[0]!r} of {SETTINGS} names no stage: it begins with one, as plan.mine")
 
-
-# The literature --------------------------------------------------------------------------------------------------
 
 _DEBERTA, _FLAN = "microsoft/deberta-v3-base", "google/flan-t5-base"
 _CROSS = RankSettings(kind="cross_encoder", base=_DEBERTA, top_k=50)
@@ -326,13 +327,12 @@ def asked_model(recipe: Recipe) -> str:
     return recipe.plan.model if recipe.plan.backend == "endpoint" else ""
 
 
-# Stored, changed, compared ---------------------------------------------------------------------------------------
-
-
 def to_dict(recipe: Recipe) -> dict[str, Any]:
     """The recipe as plain data, from which `from_dict` makes it again. A setting that came later, or from another
     package, is left out while it has its default, so that the hashes of older recipes stay as they were."""
     found = dataclasses.asdict(recipe)
+    if not recipe.origin:  # it came later, too
+        del found["origin"]
     known = settings_of(type(recipe))
     for name, value in values_of(recipe).items():
         declared = known[name]
@@ -343,20 +343,22 @@ def to_dict(recipe: Recipe) -> dict[str, Any]:
 
 
 def from_dict(stored: dict[str, Any]) -> Recipe:
-    """The inverse of `to_dict`, for stored runs; settings that did not exist then take their defaults."""
-    stages = {name: group(**stored[name]) for name, group in groups(Recipe).items() if name in stored}
-    return Recipe(**{"description": "", **stored, **stages, "needs": tuple(stored.get("needs", ()))})
+    """The inverse of `to_dict`, for stored runs; settings that came later take their defaults, later bounds nothing."""
+    values = {"description": ""} | stored | {"needs": tuple(stored.get("needs", ()))}
+    values |= {name: as_stored(group, stored[name]) for name, group in groups(Recipe).items() if name in stored}
+    return as_stored(Recipe, values)
 
 
 def schema() -> dict[str, Any]:
     """The JSON schema of `to_dict`: every setting with its meaning, choices and bounds."""
-    found = declared_schema(Recipe)
+    found = declaring.schema(Recipe)
     text, data = {"type": "string"}, {"type": "string", "enum": ["any", "weblinx"]}
     own = {"name": text, "description": text, "paper": text, "parent": text, "data": data}
     needs = {"type": "array", "items": text, "description": "what is not built yet and without which it cannot run"}
+    origin = {"origin": text | {"description": "the packaged recipe from which its parents were derived"}}
     properties = own | {"needs": needs} | found["properties"]
     properties["prompts"]["properties"]["sha256"] = text | {"description": "of the texts that it was planned with"}
-    return found | {"properties": properties, "required": list(properties)}
+    return found | {"properties": properties | origin, "required": list(properties)}
 
 
 def overrides_schema() -> dict[str, Any]:
@@ -379,35 +381,20 @@ def with_preset(recipe: Recipe, preset: str) -> Recipe:
     return dataclasses.replace(recipe, preset=preset, quirks=Quirks.of(preset))
 
 
-def override(recipe: Recipe, settings: dict[str, str]) -> Recipe:
-    """A recipe with fields replaced by dotted name, values given as text. ValueError names what is wrong."""
+def in_preset(recipe: Recipe, preset: str) -> Recipe:
+    """`with_preset`, but with the quirks by which the recipe was derived as they are: those that differ from its own
+    preset's."""
+    usual, given = Quirks.of(recipe.preset), with_preset(recipe, preset)
+    own = {name: value for name, value in vars(recipe.quirks).items() if value != getattr(usual, name)}
+    return dataclasses.replace(given, quirks=dataclasses.replace(given.quirks, **own))
+
+
+def override(recipe: Recipe, settings: dict[str, str], *, are_stored: bool = False) -> Recipe:
+    """A recipe with fields replaced by dotted name, values given as text. A preset comes first, wherever it stands, as
+    it sets every quirk. `are_stored`: bounds that came later are not asked. ValueError names what is wrong."""
+    if "preset" in settings:
+        recipe = in_preset(recipe, settings["preset"])
+    replacing = declaring.replaced_by_stored if are_stored else declaring.replaced
     for name, text in settings.items():
-        recipe = with_preset(recipe, text) if name == "preset" else replaced(recipe, name, text)
+        recipe = recipe if name == "preset" else replacing(recipe, name, text)
     return recipe
-
-
-@lru_cache(maxsize=1000)  # a study shows the same recipes many times
-def changed(recipe: Recipe, base: Recipe | None = None) -> dict[str, tuple[Any, Any]]:
-    """Dotted name -> (value in `base`, value here) of each setting that differs. `base`: by default the published
-    recipe of this name, else its parent."""
-    base = base or _named(recipe)
-    own, other = values_of(recipe), values_of(base)
-    return {name: (other[name], value) for name, value in own.items() if other[name] != value}
-
-
-def changed_settings(stored: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """`changed` of a recipe as a run stores it. Quirks that differ only by the preset are told as the preset. {} where
-    an older version stored the recipe and it cannot be read."""
-    try:
-        recipe = from_dict(stored)
-        base = _named(recipe)
-        if recipe.preset == base.preset:
-            return changed(recipe)
-        return {"preset": (base.preset, recipe.preset)} | changed(recipe, with_preset(base, recipe.preset))
-    except (KeyError, TypeError, ValueError):
-        return {}
-
-
-def _named(recipe: Recipe) -> Recipe:
-    """The published recipe of its name, else of its parent's, else one with every default."""
-    return RECIPES.get(recipe.name) or RECIPES.get(recipe.parent) or Recipe(recipe.name, "")

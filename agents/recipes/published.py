@@ -37,31 +37,44 @@ RECIPES_OF_ROWS = {
     ("context", "text", "Flan-T5-250M baseline"): "weblinx-flan-t5",
     ("context", "text", "Flan-T5-250M w=10"): "weblinx-flan-t5-w10",
     ("WMA", "1", "CoT, 5 actions"): "cot",
-    ("WMA", "1", "WMA"): "wma",
     ("WMA", "2", "CoT"): "cot",
-    ("WMA", "2", "WMA"): "wma",
     ("WMA", "3", "Synapse"): "synapse",
     ("WMA", "3", "MindAct"): "mindact-icl",
     ("WMA", "3", "AWM with element filter"): "awm",
-    ("WMA", "4", "WMA"): "wma",
-    ("WMA", "5", "WMA, untrained world model"): "wma",
-    ("WMA", "6", "WMA, prompted value"): "wma",
     ("WMA", "7", "CoT"): "cot",
-    ("WMA", "7", "WMA"): "wma",
-    ("WMA", "9", "k = 3, d = 1"): "wma",
 }
 # The same for rows that repeat another table's: they have a place in their own table only
 REPEATED_ROWS = {("Self-MAP", "3", "Self-MAP"): "self-map"}
+# The world model and the value function of WMA's own rows are trained; `wma` prompts both, which no row is of
+_TRAINED = {"imagine.kind": "trained", "imagine.value": "progress"}
+_NO_FILTER = {"quirks.q27_fails_unasked": "false"}  # the element filter leaves out steps whose gold element ranks low
 # Rows of a recipe with other settings: these, and nothing else, may differ from it
 VARIANTS: dict[tuple[str, str, str], tuple[str, dict[str, str]]] = {
-    ("WMA", "6", "WMA, fine-tuned value"): ("wma", {"imagine.value": "progress"}),
+    **{("WMA", table, "WMA"): ("wma", _TRAINED) for table in ("1", "2", "4", "5", "7")},
+    ("WMA", "3", "AWM with element filter"): ("awm", {"quirks.q27_fails_unasked": "true"}),
+    ("WMA", "3", "AWM without element filter"): ("awm", _NO_FILTER),
+    ("WMA", "3", "AWM + WMA"): (
+        "awm",
+        {"plan.samples": "20", "plan.temperature": "1.0", **_TRAINED, "imagine.loop": "mind2web", **_NO_FILTER},
+    ),
     ("WMA", "5", "WMA, no next state in the value"): ("wma", {"imagine.kind": "value_only"}),
-    ("WMA", "5", "WMA, no abstraction"): ("wma", {"imagine.predicts": "page"}),
+    ("WMA", "5", "WMA, untrained world model"): ("wma", {"imagine.value": "progress"}),
+    ("WMA", "5", "WMA, no abstraction"): ("wma", {"imagine.kind": "trained", "imagine.predicts": "page"}),
+    ("WMA", "6", "WMA, prompted value"): ("wma", {"imagine.kind": "trained"}),
+    ("WMA", "6", "WMA, fine-tuned value"): ("wma", _TRAINED),
+    ("WMA", "9", "k = 1, d = 1"): ("wma", {"imagine.samples": "1"}),  # compared with none: no model is asked
+    ("WMA", "9", "k = 3, d = 1"): ("wma", _TRAINED),
     **{
-        ("WMA", "9", f"k = {k}, d = {d}"): ("wma", {"imagine.samples": f"{k}", "imagine.depth": f"{d}"})
-        for k, d in ((1, 1), (1, 3), (2, 1), (2, 2), (3, 3), (9, 1))
+        ("WMA", "9", f"k = {k}, d = {d}"): ("wma", {**_TRAINED, "imagine.samples": f"{k}", "imagine.depth": f"{d}"})
+        for k, d in ((2, 1), (2, 2), (3, 3), (9, 1))
     },
 }
+# The planner's model, where a row names the model of another stage
+PLANNERS_OF_ROWS = {("WMA", "6", "WMA, fine-tuned value"): "GPT-4o-mini"}
+# The planner's model of all tables of a paper whose rows name none: MIMS says in its text which it asked throughout
+PLANNERS_OF_PAPERS = {"MIMS": "GPT-4o-mini"}
+# Rows that no recipe can fill, and why, where that is not just that nobody wrote one
+UNFILLED = {("WMA", "9", "k = 1, d = 3"): "one action is compared with none, so that this is the agent of k = 1, d = 1"}
 # (source, table) -> what it shows, in our words: the tables that compare systems, in the order in which they are listed
 TABLES = {
     ("Self-MAP", "2"): "Agents on conversations, by kind of test split",
@@ -138,6 +151,11 @@ class PublishedCell:
     value: float
 
     @property
+    def planner(self) -> str:
+        """The planner's model: of the row, or where the rows name none that of the paper's text."""
+        return self.model or PLANNERS_OF_PAPERS.get(self.source, "")
+
+    @property
     def where(self) -> str:
         """Where the number is printed: "Self-MAP, Table 2"."""
         source = SOURCE_WORDS.get(self.source, self.source)
@@ -202,14 +220,20 @@ def _recipe_of(row: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class PrintedRow:
-    """One row of a table: system, model, our recipe for it ("": none) and settings that it changes, and
-    (split, metric) -> (value, unit)."""
+    """One row of a table: system, model, our recipe for it ("": none) and settings that it changes, (split, metric) ->
+    (value, unit), why no recipe can fill it, and the model that plans, where that is not the one it names."""
 
     system: str
     model: str
     recipe: str
     settings: dict[str, str]
     values: dict[tuple[str, str], tuple[float, str]]
+    why: str = ""
+    other_planner: str = ""
+
+    @property
+    def planner(self) -> str:
+        return self.other_planner or self.model
 
 
 def rows_of(source: str, table: str) -> list[PrintedRow]:
@@ -221,7 +245,8 @@ def rows_of(source: str, table: str) -> list[PrintedRow]:
         key = cell["system"], cell.get("model", "")
         place = source, table, cell["system"]
         recipe, settings = VARIANTS.get(place, (_recipe_of(cell) or REPEATED_ROWS.get(place, ""), {}))
-        row = rows.setdefault(key, PrintedRow(*key, recipe, settings, {}))
+        planner = PLANNERS_OF_ROWS.get(place, PLANNERS_OF_PAPERS.get(source, ""))
+        row = rows.setdefault(key, PrintedRow(*key, recipe, settings, {}, UNFILLED.get(place, ""), planner))
         metric = OUR_METRICS.get(cell["metric"], cell["metric"])
         row.values[cell.get("split", ""), metric] = cell["value"], cell["unit"]
     return list(rows.values())

@@ -7,6 +7,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from agents.prompts.packs import PACKAGED, REFERENCE
 from agents.recipes.declaring import SettingGroup, extended, one_of, setting
 from annotations.extensions import added_kinds
 
@@ -16,12 +17,20 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="DataclassInstance")
 
 RANKERS = ("none", "dual_encoder", "cross_encoder", "dmr", "score_file", *added_kinds("rank.kind"))
-MEMORIES = ("none", "multifaceted", "chronological", "fixed", "task_knn", *added_kinds("recall.memory"))
+# memories, and of which `recall.k` says how much
+IS_COUNTED = {"none": False, "multifaceted": True, "chronological": False, "fixed": True, "task_knn": True}
+MEMORIES = (*IS_COUNTED, *added_kinds("recall.memory"))
 PLANNERS = (
     *("first", "grounded", "multichoice", "generation", "trajectory", "action_string", "program"),
     *added_kinds("plan.kind"),
 )
 PRESETS = ("faithful", "corrected")
+COLDEST = 0.001  # temperature that is not 0: scores are divided by it, and below some 1e-300 no number is left
+
+# settings that count in live episodes alone: recorded steps are decided the same however they are set
+LIVE_ONLY = frozenset({"act.guard_seconds", "plan.programs"})
+# values of settings that are of recorded steps alone, as no live page is decided so
+RECORDED_ONLY = {"imagine.loop": "mind2web"}
 
 
 @extended
@@ -114,6 +123,20 @@ class RecallSettings(SettingGroup):
     )
     weight: float = setting(0.0, "share of recalled memory in the ranking query", least=0, most=1)
 
+    @property
+    def has_memory(self) -> bool:
+        """Whether any earlier step is recalled: none with `k` 0, where k says how many."""
+        return self.memory != "none" and (self.k > 0 or not IS_COUNTED.get(self.memory))
+
+    @property
+    def has_exemplars(self) -> bool:
+        return self.exemplars != "none" and self.exemplar_k > 0
+
+    @property
+    def has_past(self) -> bool:
+        """Whether any past page is shown, of the conversation or of exemplars."""
+        return self.has_memory or self.has_exemplars
+
 
 @extended
 @dataclass(frozen=True)
@@ -165,7 +188,12 @@ class PackSettings(SettingGroup):
 
     stage = "prompts"
 
-    pack: str = setting("webnav", "whose words models are given: webnav, or NAME or NAME@VERSION of a project's packs")
+    pack: str = setting(
+        PACKAGED,
+        "whose words models are given: webnav, or NAME or NAME@VERSION of a project's packs",
+        pattern=REFERENCE.pattern,
+        written=f"{PACKAGED}, NAME or NAME@VERSION",
+    )
     sha256: str = ""
 
 
@@ -182,7 +210,7 @@ class PlanSettings(SettingGroup):
     base: str = setting("", "published weights that training starts from")
     max_new_tokens: int = setting(50, "longest reply, in tokens", least=1)
     temperature: float = setting(
-        0.0, "sampling temperature, of grounded that of its scores; 0: the most likely reply", least=0
+        0.0, "sampling temperature, of grounded that of its scores; 0: the most likely reply", least=0, zero_or=COLDEST
     )
     top_p: float = setting(
         1.0, "tokens are drawn of the likeliest that together have this probability", above=0, most=1
@@ -191,6 +219,7 @@ class PlanSettings(SettingGroup):
         1,
         "replies drawn of each prompt, with the run's seed, of grounded its best elements; the first one is acted on",
         least=1,
+        most=100,
     )
     constrained: bool = setting(False, "a local model can only answer in the expected form")
     programs: int = setting(
@@ -213,19 +242,28 @@ class ImagineSettings(SettingGroup):
         "how actions are compared before one is chosen: by what a language model (world_model), one trained here "
         "(trained) or past transitions (retrieval) say of their outcome, by their value without an outcome "
         "(value_only), or by how often they were drawn (majority)",
-        choices=("none", "world_model", "trained", "retrieval", "value_only", "majority"),
+        choices=(
+            *("none", "world_model", "trained", "retrieval", "value_only", "majority"),
+            *added_kinds("imagine.kind"),
+        ),
     )
     predicts: Literal["change", "page"] = setting(
         "change", "what a world model writes: what will be different, in words, or the whole next page", added=True
     )
-    samples: int = setting(3, "most frequent actions of the planner's samples that are imagined", least=1)
+    loop: Literal["webarena", "mind2web"] = setting(
+        "webarena",
+        "as in which of WMA's two published loops the preset faithful compares: that of live tasks, or that of "
+        "recorded Mind2Web steps, which has other quirks and reads values otherwise",
+        added=True,
+    )
+    samples: int = setting(3, "most frequent actions of the planner's samples that are imagined", least=1, most=100)
     value: str = setting(
         "likert",
         "how outcomes are valued: a language model gives 1 to 5 (likert), one trained here says how far on the way "
         "they are (progress), or what past transitions tell (embedded)",
         choices=("likert", "progress", "embedded"),
     )
-    value_samples: int = setting(20, "answers of the value function to each of them", least=1)
+    value_samples: int = setting(20, "answers of the value function to each of them", least=1, most=100)
     share_weight: float = setting(
         0.0,
         "weight of the planner's own probability of an action, its logarithm, beside that of its value; 0: none",
@@ -236,7 +274,7 @@ class ImagineSettings(SettingGroup):
         "", "the model that imagines: of the endpoint (and values), empty the planner's; or trained here"
     )
     value_model: str = setting("", "the model trained here that values outcomes (progress)")
-    temperature: float = setting(1.0, "sampling temperature of its answers", least=0)
+    temperature: float = setting(1.0, "sampling temperature of its answers", least=0, zero_or=COLDEST)
     top_p: float = setting(0.95, "share of probability that its tokens are drawn of", above=0, most=1)
     max_new_tokens: int = setting(500, "longest answer, in tokens", least=1)
     page_tokens: int = setting(3840, "longest accessibility tree it is shown, in tokens; cut at the end", least=16)
@@ -249,11 +287,16 @@ class ActSettings(SettingGroup):
 
     stage = "act"
 
-    guard: Literal["none", "policy", "policy+prediction"] = setting(
-        "none", "what finds risky actions, which a live run holds until a person decides (docs/guard.md)"
+    guard: str = setting(
+        "none",
+        "what finds risky actions, which a live run holds until a person decides (docs/guard.md)",
+        choices=("none", "policy", "policy+prediction", *added_kinds("act.guard")),
     )
-    ask: Literal["none", "close"] = setting(
-        "none", "when the user is asked instead: where the best two readings are close (docs/live.md)", added=True
+    ask: str = setting(
+        "none",
+        "when the user is asked instead: where the best two readings are close (docs/live.md)",
+        choices=("none", "close", *added_kinds("act.ask")),
+        added=True,
     )
     ask_ratio: float = setting(
         0.9, "from which share of the first reading's probability the second is close", above=0, most=1, added=True
@@ -272,7 +315,7 @@ def quirk(what: str, *, added: bool = False, set_by: str = "") -> Any:
 class Quirks(SettingGroup):
     """Behaviour of the published code that changes numbers. `faithful` sets all, `corrected` none.
 
-    Numbers are those of the planner specification (q…) and of the WebLINX specification (wq…).
+    Numbers are those of the conformance cases (q… of planners, wq… of WebLINX).
     """
 
     stage = "quirks"
@@ -307,9 +350,16 @@ class Quirks(SettingGroup):
         "URLs lose every leading w and dot before they are compared",
         set_by="preset, which sets how WebLINX runs are judged",
     )
-    wq22_imagines_every_sample: bool = quirk("every distinct sample is imagined, not the most frequent ones alone")
+    wq21_stop_wins: bool = quirk(
+        "in the loop of WebArena an action that stops, or whose text says stop, is done without imagining any",
+        added=True,
+    )
+    wq22_imagines_every_sample: bool = quirk(
+        "in the loop of Mind2Web every distinct sample is imagined, not the most frequent ones alone"
+    )
     wq23_takes_sample_of_that_place: bool = quirk(
-        "the sample drawn at the best action's place among the frequent ones is taken, not that action"
+        "in the loop of Mind2Web the sample drawn at the best action's place among the frequent ones is taken, not "
+        "that action"
     )
     webarena_hides_repeated_texts: bool = quirk(
         "a world model that is asked sees a page without texts that repeat a line shortly before, even a new count"

@@ -43,18 +43,19 @@ def rows(trajectory: Trajectory, *, gold: bool, after: int = -1) -> list[dict[st
         .defer("trace", "branches", "candidate_ids", "candidate_scores", "step__candidates", "step__extra")
         .order_by("seq")
     )
-    return [_row(step, step.representation or "", gold) for step in steps]
+    return [row_of(step, step.representation or "", gold) for step in steps]
 
 
 def detail(trajectory: Trajectory, seq: int, *, gold: bool) -> dict[str, Any]:
     """Everything recorded about one stored step; raises TrajectoryStep.DoesNotExist while it is not stored."""
     steps = trajectory.steps.select_related("step__turn", "turn", "done_by").prefetch_related("step__targets")
     step = steps.defer("step__candidates", "step__extra").get(seq=seq)
-    row = _row(step, step.trace.get("act", {}).get("representation", ""), gold)
-    return row | (_recorded(step) if gold else HIDDEN_DETAIL)
+    row = row_of(step, step.trace.get("act", {}).get("representation", ""), gold)
+    return row | (record_of(step) if gold else HIDDEN_DETAIL)
 
 
-def _recorded(step: TrajectoryStep) -> dict[str, Any]:
+def record_of(step: TrajectoryStep) -> dict[str, Any]:
+    """What is recorded about a stored step beyond its row: for those who may see gold."""
     targets = list(step.step.targets.all()) if step.step else []
     return {
         "verdict": step.verdict(targets, step.ranked_count),
@@ -73,7 +74,7 @@ def _recorded(step: TrajectoryStep) -> dict[str, Any]:
     }
 
 
-# What stands for `_recorded` where gold is hidden.
+# What stands for `record_of` where gold is hidden.
 HIDDEN_DETAIL: dict[str, Any] = {
     "verdict": [],
     "corrections": [],
@@ -91,7 +92,7 @@ HIDDEN_DETAIL: dict[str, Any] = {
 }
 
 
-def _row(step: TrajectoryStep, representation: str, gold: bool) -> dict[str, Any]:
+def row_of(step: TrajectoryStep, representation: str, gold: bool) -> dict[str, Any]:
     """One stored step in short. Where gold is hidden, all but its place is null. Without a recorded step, what compares
     it with gold is null."""
     turn = step.followed

@@ -15,8 +15,8 @@ from annotations.corpus.changes import changes_between
 from annotations.corpus.step_page import sight_of
 from annotations.dom.marks import Mark
 from annotations.models import Step
+from annotations.text.amounts import whole
 
-SNAPSHOTS = ("snapshot", "snapshot_after", "raw_snapshot", "screenshot")
 ROW_PARTS = ("instruction", "gold")  # left out of the first payload: the outline or the detail has them
 
 
@@ -77,8 +77,7 @@ def step_changes(request: HttpRequest, pk: int, seq: int) -> HttpResponse:
 
 
 def _visible(request: HttpRequest, pk: int) -> Trajectory:
-    rows = Trajectory.objects.select_related("run__dataset__project", "conversation__website")
-    return get_object_or_404(rules.visible(request.user, rows), pk=pk)
+    return get_object_or_404(rules.visible(request.user, Trajectory.objects.with_place()), pk=pk)
 
 
 def _sees_gold(request: HttpRequest, found: Trajectory) -> bool:
@@ -86,9 +85,7 @@ def _sees_gold(request: HttpRequest, found: Trajectory) -> bool:
 
 
 def _step(found: Trajectory, seq: int) -> Step:
-    without_pages = (f"{name}__data" for name in SNAPSHOTS)
-    steps = found.recorded_steps().select_related("turn", *SNAPSHOTS).defer("candidates", "extra", *without_pages)
-    step = steps[seq : seq + 1].first()
+    step = found.recorded_steps().light().select_related("turn")[seq : seq + 1].first()
     if step is None:
         raise Http404
     return step
@@ -99,12 +96,14 @@ def _page(request: HttpRequest, found: Trajectory, seq: int) -> HttpResponse:
     if seq >= sum(turn["step_count"] for turn in turns):
         raise Http404
     gold = _sees_gold(request, found)
-    study = found.run.studies.order_by("-id").first()
+    study = found.run.newest_study()
     context = {"trajectory": found, "run": found.run, "study": study, "gold": gold}
-    queue = request.GET.get("queue", "")
-    asked = reverse("review-queue-next", args=[int(queue)]) if queue.isdecimal() and len(queue) < 16 else None
-    decides = rules.can(request.user, "review", found.run.dataset.project)
-    data = _data(found, turns, seq, gold) | {"queue": queue if asked else "", "decides": decides}
+    queue = whole(request.GET.get("queue", ""))
+    asked = reverse("review-queue-next", args=[queue]) if queue is not None else None
+    rights, project = rules.rights_of(request), found.run.dataset.project_id
+    context["shares"] = gold and rights.can("export", project)
+    decides = rights.can("review", project)
+    data = _data(found, turns, seq, gold) | {"queue": "" if queue is None else str(queue), "decides": decides}
     data |= {"me": request.user.get_username(), "live": found.run.dataset.is_live}
     data["typed"] = bool(found.conversation.extra.get("typed"))
     return render(request, "agents/replay.html", context | {"data": data, "next_asked": asked})

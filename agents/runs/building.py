@@ -1,6 +1,9 @@
 """Recipes into pipelines: endpoint, memory and encoder put together."""
 
+from agents.cookbook.lacking import missing
+from agents.cookbook.texts import pack_of
 from agents.llm.protocol import Llm
+from agents.llm.vectors import COMPUTED
 from agents.memory.encoding import memory_encoder, snippet_form
 from agents.memory.exemplar_sets import ProjectExemplarSets
 from agents.memory.rationales import RationaleWriter
@@ -9,11 +12,9 @@ from agents.memory.transitions import PastTransitions
 from agents.models import GuardRule, Run
 from agents.pipeline import Pipeline
 from agents.recipes import literature
-from agents.recipes.lacking import missing
 from agents.recipes.literature import Recipe
-from agents.recipes.texts import pack_of
 from agents.stages.kind import CannotRun, Parts
-from agents.stages.registry import predicts_objective
+from agents.stages.registry import induces_online, predicts_objective
 from agents.words.generator import Generator
 from annotations.models import Dataset
 
@@ -24,7 +25,7 @@ def build_pipeline(run: Run, llm: Llm | None = None) -> Pipeline:
     if lacking := missing(recipe):
         raise CannotRun(f"{recipe.name} cannot run: it needs {'; '.join(lacking)}")
     encoder = memory_encoder(recipe)
-    online = recipe.recall.induction == "online"
+    online = induces_online(recipe)
     form, key = snippet_form(recipe), recipe.recall.exemplar_key
     memory = DatasetMemory(run.dataset, encoder, form, run.seed, run if online else None, exemplar_key=key)
     pack = pack_of(recipe, run.dataset)
@@ -32,7 +33,7 @@ def build_pipeline(run: Run, llm: Llm | None = None) -> Pipeline:
     remembered = PastTransitions(run.dataset, encoder)
     policy = GuardRule.objects.policy(run.dataset.project_id)
     parts = Parts(recipe, run.seed, llm, memory, encoder, writer, pack=pack, remembered=remembered, policy=policy)
-    parts.sets = ProjectExemplarSets(run.dataset.project, encoder)
+    parts.sets, parts.vectors = ProjectExemplarSets(run.dataset.project, encoder), COMPUTED
     return Pipeline.of(parts)
 
 
@@ -48,7 +49,7 @@ def build_training(
     pack = pack_of(recipe, dataset)
     writer = RationaleWriter(llm, pack=pack)
     parts = Parts(recipe, seed, llm, memory, encoder, writer, generator=generator, pack=pack)
-    parts.sets = ProjectExemplarSets(dataset.project, encoder)
+    parts.sets, parts.vectors = ProjectExemplarSets(dataset.project, encoder), COMPUTED
     if generator is not None:
         return Pipeline.of(parts)
     ranks = recipe.recall.state_in_query or predicts_objective(recipe)

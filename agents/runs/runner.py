@@ -145,7 +145,7 @@ def run_conversations(
             return pipeline.decide
         return partial(pipeline.decide, wanted=_in_reach(recipe, batch))
 
-    online = recipe.recall.induction == "online" and recipe.recall.workflows != "none"
+    online = registry.induces_online(recipe)
     stored = 0
     undecided = UndecidedSteps(run, recipe)
     for batch in undecided.prepared(conversation_ids, split=online):

@@ -8,9 +8,12 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
+from agents.cookbook import saved
 from agents.models import Run
-from agents.recipes import literature, saved
+from agents.recipes import differences, literature
+from agents.runs import writers
 from agents.runs.finding import find_steps
+from agents.stages.registry import may_overrule
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.paging import page_of
@@ -28,15 +31,18 @@ def run(request: HttpRequest, pk: int) -> HttpResponse:
     rights = rules.rights_of(request)
     gold = rights.sees_gold(found.dataset.project_id, found.split)
     order = "worst" if gold and request.GET.get("order") == "worst" else "conversation"
+    overrules = "imagine" in found.recipe and may_overrule(literature.from_dict(found.recipe))
     context = {
         "run": found,
         "live": found.progress(),
-        "changed": literature.changed_settings(found.recipe),
+        "changed": differences.changed_settings(found.recipe),
         "order": order,
+        "written": writers.sentences(found.recipe_name, writers.RunWriters(found).written()),
         "page": _page_of(request, found, order),
-        "study": found.studies.order_by("-id").first(),
+        "study": found.newest_study(),
         "has_recipe": found.recipe_name in saved.names(request.user),
         "gold": gold,
+        "overruled": found.steps.overruled().count() if gold and overrules else None,
         "found": find_steps(signed_in(request), found, request.GET.get("find", "")) if gold else None,
         "error": rights.message(found.error, found.dataset.project_id, found.split),
     }

@@ -9,7 +9,7 @@ from annotations.corpus import weblinx_turns
 from annotations.models import Step
 
 
-class _Pages:
+class _PageWindow:
     """Pages and boxes of the steps of a conversation; the last few stay decoded."""
 
     def __init__(self, steps: list[Step]) -> None:
@@ -41,5 +41,5 @@ def demo_of(recorded: RecordedConversation) -> Demo:
     turns = weblinx_turns.replay_turns(recorded.conversation)
     if any(step.source_index is None for step in recorded.steps):
         raise ValueError(f"{recorded.conversation.source_id} has no recorded WebLINX turns: import it as weblinx")
-    pages = _Pages(recorded.steps)
+    pages = _PageWindow(recorded.steps)
     return Demo(recorded.conversation.source_id, tuple(ReplayTurn(i, data) for i, data in enumerate(turns)), pages)

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from agents.encoders.embedding import Encoder
+from agents.encoders.kept import VectorStore
 from agents.guard.policy import PolicyRule
 from agents.llm.protocol import Llm
 from agents.prompts.packs import PACKAGED, Pack, webnav
+from agents.recipes.declaring import value_of
 from agents.recipes.literature import Recipe
 from agents.stages.state import StepState
 from agents.types import Memory, Ranker
@@ -41,6 +43,7 @@ class Parts:
     sets: ExemplarSets | None = None  # exemplar sets, for agents that write programs
     remembered: Remembered | None = None  # past transitions, for kinds of `imagine`, and the guard
     policy: Sequence[PolicyRule] = ()  # of the guard, on the websites of the run
+    vectors: VectorStore | None = None  # what rankers computed before
     planner_asks: bool = True  # whether the planner asks a model
     shown: frozenset[str] = frozenset()  # blocks that the kind of `compose` shows
     rankings: Rankings = field(init=False)  # made by the kind of `rank`, used by kinds that show past pages
@@ -70,6 +73,8 @@ class Parts:
         return self.encoder
 
 
+RECALLED = "recall.memory other than none, and recall.k of at least 1 where it counts"
+SEEN = "observe.observation other than image, which shows no text of the page"
 SEEDS = {
     "seeds": "What is drawn at random (the order of candidates, the elements beside a snippet's, exemplars) is drawn "
     "with the run's seed for each step; the published evaluations never seed (Q24)."
@@ -85,6 +90,7 @@ class Beside:
     blocks: frozenset[str]  # given by a stage and taken by a later one
     ranked: bool  # the elements, when a stage recalls; a ranking that takes what is recalled comes later
     planner_asks: bool  # a model plans
+    sees_text: bool  # of the page: not a screenshot alone
 
 
 def unless(holds: bool, wants: str, *settings: str) -> dict[str, str]:
@@ -110,6 +116,7 @@ class StageKind:
     reads: ClassVar[frozenset[str]] = frozenset()
     takes: ClassVar[frozenset[str]] = frozenset()
     gives: ClassVar[frozenset[str]] = frozenset()
+    counted_by: ClassVar[str] = ""  # of recall: the setting that says how many it gives
     embeds_memory: ClassVar[bool] = False  # of a ranking: memory is embedded by its encoder
     embeds: ClassVar[bool] = False  # of recall: what it finds is compared by vectors
     asks_as_planner: ClassVar[bool] = False  # it asks the planner's model, or the endpoint's where none plans
@@ -137,6 +144,11 @@ class StageKind:
         return ""
 
     @classmethod
+    def gives_none(cls, recipe: Recipe) -> bool:
+        """Whether 0 of what it gives are asked for: the recipe goes without it then, as if it chose none."""
+        return bool(cls.counted_by) and not value_of(recipe, cls.counted_by)
+
+    @classmethod
     def idle(cls, beside: Beside) -> dict[str, str]:
         """Settings that it reads and that would change nothing as the others are, each with what it needs, in words:
         "plan.backend=local"."""
@@ -146,6 +158,11 @@ class StageKind:
     def overrules(cls, recipe: Recipe) -> dict[str, str]:
         """Settings of other kinds that would change nothing beside it, each with what it needs, in words."""
         return {}
+
+    @classmethod
+    def taken(cls, recipe: Recipe) -> frozenset[str]:
+        """The blocks of `takes` that count with these settings."""
+        return cls.takes
 
     @classmethod
     def unsuited(cls, recipe: Recipe) -> str:
@@ -160,7 +177,7 @@ class StageKind:
 
     @classmethod
     def searches(cls, recipe: Recipe) -> frozenset[str]:
-        """What a dataset must hold before a run, for it to search: `exemplars`, `workflows`."""
+        """What a dataset must hold before a run: `exemplars`, `workflows`, `exemplar_sets`, `screenshots`."""
         return frozenset()
 
     @classmethod
@@ -183,6 +200,11 @@ class StageKind:
     def texts(cls, recipe: Recipe) -> frozenset[str]:
         """The texts of a prompt pack that it gives to models."""
         return frozenset()
+
+    @classmethod
+    def shown_examples(cls, recipe: Recipe) -> dict[str, int]:
+        """The texts of a prompt pack that hold worked examples, each with how many of them it shows."""
+        return {}
 
     @classmethod
     def training(cls, recipe: Recipe) -> tuple[str, dict[str, Any]]:

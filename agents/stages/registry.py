@@ -9,11 +9,13 @@ from typing import Any
 
 from agents.prompts.catalogue import misfit
 from agents.prompts.packs import Pack
+from agents.recipes.declaring import value_of
 from agents.recipes.literature import Recipe
 from agents.stages.act.done import TakenAction
 from agents.stages.act.guarded import Guarded, GuardedAndForeseen
 from agents.stages.act.user_questions import AskedWhereClose
 from agents.stages.imagine.choosing import MostFrequent
+from agents.stages.imagine.loops import takes_sample_of_that_place
 from agents.stages.imagine.worlds import RetrievedWorldModel, TrainedWorldModel, ValueOnly, WorldModel
 from agents.stages.kind import CannotRun, StageKind
 from agents.stages.observe.seen import SeenBoth, SeenImage, SeenText
@@ -112,6 +114,24 @@ def chosen(recipe: Recipe, setting: str) -> type[StageKind] | None:
     return kind
 
 
+def working(recipe: Recipe, setting: str) -> type[StageKind] | None:
+    """The kind that a setting chooses; that of none where 0 are asked for of what the chosen one gives, or where a
+    planner that ranks by itself leaves it to nobody."""
+    kind = chosen(recipe, setting)
+    return kinds()[setting].get("none") if kind and (kind.gives_none(recipe) or _is_left(kind, recipe)) else kind
+
+
+def _is_left(kind: type[StageKind], recipe: Recipe) -> bool:
+    """Whether a planner whose network also ranks takes nothing of what a kind of recall gives, nor do those beside
+    it."""
+    planner = planner_of(recipe)
+    ranking = planner.ranking(recipe)
+    if ranking is None or kind.stage != "recall" or not kind.gives:
+        return False
+    beside = [ranking, *planner.before(), *(one for one in (chosen(recipe, "imagine.kind"),) if one)]
+    return not any(kind.gives & one.taken(recipe) for one in beside)
+
+
 def planner_named(kind: str) -> type[Planning] | None:
     """The kind of `plan` of that name; None where there is none."""
     planner = kinds()["plan.kind"].get(kind)
@@ -141,10 +161,17 @@ def installed_planner(recipe: Recipe) -> type[Planning] | None:
     return kind if kind is not None and issubclass(kind, Planning) else None
 
 
+def may_overrule(recipe: Recipe) -> bool:
+    """Whether an agent may do another action than the one whose value it found best."""
+    kind = kinds()["imagine.kind"].get(recipe.imagine.kind)
+    reads = kind is not None and "quirks.wq23_takes_sample_of_that_place" in kind.reads
+    return reads and takes_sample_of_that_place(recipe)
+
+
 def judging_of(recipe: Recipe) -> PublishedJudging | None:
     """How the published evaluation of a stored recipe's planner judges steps; None where it judges as ours."""
     planner = installed_planner(recipe)
-    return planner.judging if planner else None
+    return planner.judged(recipe) if planner else None
 
 
 def ranking_of(recipe: Recipe) -> type[StageKind] | None:
@@ -156,13 +183,19 @@ def recipe_kinds(recipe: Recipe) -> list[type[StageKind]]:
     """All kinds of a recipe in the order of the stages; recall comes before a ranking that takes what it gives."""
     observing = [kind for kind in (chosen(recipe, "observe.observation"),) if kind]
     ranking = [kind for kind in (ranking_of(recipe),) if kind]
-    recalling = [kind for setting in kinds() if setting.startswith("recall.") if (kind := chosen(recipe, setting))]
+    recalling = [kind for setting in kinds() if setting.startswith("recall.") if (kind := working(recipe, setting))]
     first, second = (recalling, ranking) if any(kind.takes for kind in ranking) else (ranking, recalling)
     planner = planner_of(recipe)
     imagining = [kind for kind in (chosen(recipe, "imagine.kind"),) if kind]
     asking = [kind for kind in (chosen(recipe, "act.ask"),) if kind]
     guarding = [kind for kind in (chosen(recipe, "act.guard"),) if kind]
     return [*observing, *first, *second, *planner.before(), planner, *imagining, *asking, TakenAction, *guarding]
+
+
+def sees_text(recipe: Recipe) -> bool:
+    """Whether a prompt shows the page as text, not as a screenshot alone."""
+    kind = chosen(recipe, "observe.observation")
+    return kind is None or getattr(kind, "text", True)
 
 
 def predicts_objective(recipe: Recipe) -> bool:
@@ -185,17 +218,32 @@ def overlooked(recipe: Recipe) -> list[str]:
         return []
     taken, found = frozenset().union(*(kind.takes for kind in recipe_kinds(recipe))), []
     for setting, by_value in kinds().items():
-        giving = chosen(recipe, setting) if setting.startswith("recall.") else None
+        giving = working(recipe, setting) if setting.startswith("recall.") else None
         if giving and giving.gives and not giving.gives & taken:
-            found.append(
-                f"{setting}={' or '.join(['none', *(v for v, kind in by_value.items() if kind.gives & taken)])}"
-            )
+            taking = [value for value, kind in by_value.items() if kind.gives & taken]
+            found.append(f"{setting}={' or '.join([nothing_of(recipe, setting), *taking])}")
     return found
+
+
+def nothing_of(recipe: Recipe, setting: str) -> str:
+    """The value by which a setting that chooses a kind chooses none."""
+    return "false" if isinstance(value_of(recipe, setting), bool) else "none"
 
 
 def needs_ranking(recipe: Recipe) -> bool:
     """Whether the planner needs a ranking and the recipe makes none."""
     return planner_of(recipe).needs_ranking and ranking_of(recipe) is None
+
+
+def induces_online(recipe: Recipe) -> bool:
+    """Whether the run itself writes the workflows that it shows."""
+    return recipe.recall.induction == "online" and working(recipe, "recall.workflows") is not None
+
+
+def embeds_apart(recipe: Recipe) -> bool:
+    """Whether what is recalled is compared by vectors of another encoder than the ranking's."""
+    ranking = ranking_of(recipe)
+    return not (ranking and ranking.embeds_memory) and any(kind.embeds for kind in recipe_kinds(recipe))
 
 
 def fails_unasked(recipe: Recipe) -> bool:
@@ -236,8 +284,18 @@ def unfit(recipe: Recipe, pack: Pack) -> str:
     return ""
 
 
+def too_many_examples(recipe: Recipe, pack: Pack) -> str:
+    """Why a recipe cannot show as many worked examples of a pack as it asks for; "" where it can. An author's pack may
+    have fewer than a packaged recipe asks for: all of them are shown then."""
+    for kind in recipe_kinds(recipe):
+        for name, wanted in kind.shown_examples(recipe).items():
+            if wanted and wanted > (there := len(pack.prompt(name).messages()) // 2):
+                return f"compose.shots={wanted}: the prompt pack {pack.reference} has {there} worked examples ({name})"
+    return ""
+
+
 def searched(recipe: Recipe) -> frozenset[str]:
-    """What a dataset must hold before the recipe runs on it: `exemplars`, `workflows`, `exemplar_sets`."""
+    """What a dataset must hold before the recipe runs on it, as `StageKind.searches` says it."""
     return frozenset().union(*(kind.searches(recipe) for kind in recipe_kinds(recipe)))
 
 

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.llm.protocol import Image
 from agents.types import (
     Action,
     Branch,
     Decision,
     DecisionUsage,
+    Image,
     Observation,
     PromptExemplar,
     PromptWorkflow,

@@ -25,8 +25,17 @@ class TrainedModelSerializer(serializers.ModelSerializer):
 
 
 class TrainedModelDetailSerializer(TrainedModelSerializer):
+    """`asks`: what its training asks of a language model, in sentences; the limits on these calls, and what they have
+    used."""
+
+    asks = serializers.ListField(child=serializers.CharField(), source="job.params.asks", default=list, read_only=True)
+
     class Meta(TrainedModelSerializer.Meta):
-        fields = [*TrainedModelSerializer.Meta.fields, "curve"]
+        fields = [
+            *TrainedModelSerializer.Meta.fields,
+            *("curve", "asks", "budget_tokens", "budget_cost", "budget_seconds"),
+            *("spent_tokens", "spent_cost", "spent_seconds"),
+        ]
 
 
 class ModelUsesSerializer(serializers.Serializer):

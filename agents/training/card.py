@@ -39,6 +39,7 @@ class Training:
     recipe_sha256: str = ""
     prompts: str = ""  # the pack whose words the samples hold
     prompts_sha256: str = ""  # "": no model is given words
+    written: tuple[str, ...] = ()  # who wrote texts in the samples that nobody recorded, as sentences
     lessons: int = 0  # steps of which people taught something by verdicts and corrections
     lessons_sha256: str = ""
 
@@ -135,15 +136,17 @@ def _recipe(training: Training) -> list[str]:
     lines = ["## Recipe", "", f"{said} (SHA-256 of the recipe `{training.recipe_sha256}`).", ""]
     if training.prompts_sha256:
         lines += [f"Words: prompt pack `{training.prompts}` (SHA-256 of its texts `{training.prompts_sha256}`).", ""]
+    if training.written:
+        lines += [" ".join(training.written), ""]
     return lines
 
 
 def _table(values: dict[str, Any]) -> list[str]:
-    rows = [f"| {name} | {_shown(value)} |" for name, value in sorted(values.items())]
+    rows = [f"| {name} | {_cell_text(value)} |" for name, value in sorted(values.items())]
     return ["| name | value |", "|---|---|", *rows] if rows else ["None."]
 
 
-def _shown(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     return value_text(value).replace("|", "\\|")
 
 

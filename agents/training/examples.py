@@ -47,7 +47,7 @@ def generator(*parts: int | str) -> Random:
 
 
 def cross_encoder_draws(positives: int, negatives: int, neg_ratio: int, rng: Random) -> list[tuple[int, int]]:
-    """One epoch's (index, label) of a step (planners.md section 3): one random positive, then `neg_ratio` random
+    """One epoch's (index, label) of a step (sources.md M3): one random positive, then `neg_ratio` random
     negatives with replacement. Indices count the positives first; without negatives every draw is a positive."""
     draws = []
     for place in range(1 + neg_ratio):
@@ -59,7 +59,7 @@ def cross_encoder_draws(positives: int, negatives: int, neg_ratio: int, rng: Ran
 
 
 def dual_encoder_draws(positives: int, negatives: int, max_negatives: int, rng: Random) -> list[tuple[int, int]]:
-    """The (index, label) of a step (dmr_wma.md A5.1): every positive, then at most `max_negatives` of the negatives
+    """The (index, label) of a step (sources.md A5.1): every positive, then at most `max_negatives` of the negatives
     without replacement; all of them, in order, when there are no more. Indices count the positives first."""
     chosen = range(negatives) if negatives <= max_negatives else rng.sample(range(negatives), max_negatives)
     return [(index, 1) for index in range(positives)] + [(positives + index, 0) for index in chosen]
@@ -67,7 +67,7 @@ def dual_encoder_draws(positives: int, negatives: int, max_negatives: int, rng: 
 
 @dataclass(frozen=True, slots=True)
 class CandidateDraw:
-    """How the candidates of a training sample are drawn (planners.md 4.3)."""
+    """How the candidates of a training sample are drawn (sources.md M4.3)."""
 
     num_candidates: int = 5
     none_ratio: float = 0.2

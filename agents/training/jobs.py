@@ -13,22 +13,31 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from agents.cookbook.checking import check_shots
+from agents.cookbook.lacking import missing
+from agents.cookbook.texts import pack_of, planned
 from agents.encoders import weights
 from agents.encoders.memory_limits import explained, is_out_of_memory
 from agents.llm import embedded
+from agents.llm.errors import BudgetExceeded
 from agents.models import TrainedModel
-from agents.recipes import literature
-from agents.recipes.lacking import missing
+from agents.models.spending import BudgetLimits
+from agents.recipes import differences, literature
+from agents.recipes.declaring import with_values
 from agents.recipes.literature import Recipe
-from agents.recipes.texts import planned
-from agents.stages.registry import planner_named, planner_of, training_of
+from agents.stages.registry import LANGUAGE_MODELS, RANKERS, planner_named, planner_of, trained_for, training_of
 from agents.training import lessons
-from agents.training.settings import SETTINGS, PlannerSettings, make_settings
+from agents.training.asking import told_ahead
+from agents.training.given_texts import given
+from agents.training.rationales import ShownReasons, shown_reasons
+from agents.training.rows import SplitRows
+from agents.training.settings import SETTINGS, PlannerSettings, make_settings, unread
 from annotations.access import rules
 from annotations.jobs import running as work
 from annotations.jobs import stopping
 from annotations.models import Dataset, Job, LeaseLost, Split
 from annotations.models.jobs import Cancelled
+from annotations.models.projects import Account, User
 
 BASES = {
     "cross_encoder": "microsoft/deberta-v3-base",
@@ -42,7 +51,7 @@ BASES = {
 
 def start_training(
     *,
-    user: Any,
+    user: Account | None,
     dataset: Dataset,
     kind: str,
     name: str,
@@ -54,34 +63,34 @@ def start_training(
     recipe: Recipe | None = None,
     publish: bool = True,
     taught: bool = False,
+    budget: BudgetLimits | None = None,
 ) -> TrainedModel:
     """Make the row of a model to be trained, and its queued job. `user` None: the command line, which may do all.
 
-    `recipe`: the model learns from what this recipe's stages compose; `changes` are applied after the settings that
-    follow from the recipe.
+    `recipe`: the model learns from what this recipe's stages compose and, where no `base` is given, starts from the
+    one that it names; `changes` are applied after the settings that follow from the recipe.
 
     A model of that name whose training failed or was cancelled before its curve began makes way, so that what was wrong
     (its base, most often) can be put right under the same name. `publish` False leaves the job for this process
-    (`run_inline`). `taught`: with what people taught by verdicts and corrections. Raises ValidationError by field.
+    (`run_inline`). `taught`: with what people taught. `budget`: limits on model calls. Raises ValidationError.
     """
     if user is not None:
         _require(user, dataset, {"base": base} | (changes or {}))
     changes = dict(changes or {}) | ({} if seed is None else {"seed": seed})
     if recipe is not None:
-        if ignored := sorted({"memory", "memory_k"} & changes.keys()):
-            named = {"memory": "recall.memory", "memory_k": "recall.k"}[ignored[0]]
-            raise ValidationError({"settings": f"{ignored[0]} follows from the recipe: set {named}."})
+        _check_followed(changes)
         recipe = as_asked(recipe)
         changes = training_of(recipe, kind)[1] | changes
     model = TrainedModel(
         name=name,
         kind=kind,
-        base=base or BASES.get(kind, ""),
+        base=base or _base_of(recipe, kind) or BASES.get(kind, ""),
         project=dataset.project,
         dataset=dataset,
         dataset_name=dataset.name,
         split=split,
         created_by=user,
+        **_limited(budget or {}),
     )
     errors = _errors(model, dataset, limit, changes, recipe)
     learnt = lessons.Lessons(lessons.collect(dataset) if taught and lessons.collect else ())
@@ -89,7 +98,7 @@ def start_training(
     if errors:
         raise ValidationError(errors)
     model.seed = int(changes.get("seed", 0 if kind not in SETTINGS else SETTINGS[kind]().seed))
-    job = _job_of(recipe, model, dataset, limit, changes, learnt)
+    job = _job_of(recipe, model, dataset, limit, changes, learnt, budget=budget or {})
     with transaction.atomic():
         model.predecessors().delete()
         work.queue(job) if publish else job.save()
@@ -98,7 +107,21 @@ def start_training(
     return model
 
 
-def _require(user: Any, dataset: Dataset, named: dict[str, Any]) -> None:
+def _check_followed(changes: dict[str, Any]) -> None:
+    """Raise ValidationError for settings that a recipe decides."""
+    if ignored := sorted({"memory", "memory_k"} & changes.keys()):
+        named = {"memory": "recall.memory", "memory_k": "recall.k"}[ignored[0]]
+        raise ValidationError({"settings": f"{ignored[0]} follows from the recipe: set {named}."})
+
+
+def _base_of(recipe: Recipe | None, kind: str) -> str:
+    """What the recipe says that weights of its own kind are trained from; "" where it says nothing."""
+    if recipe is None or trained_for(recipe, (kind,)) != kind:
+        return ""
+    return recipe.rank.base if kind in RANKERS else recipe.plan.base
+
+
+def _require(user: User, dataset: Dataset, named: dict[str, Any]) -> None:
     """Raise PermissionDenied for who may not train in the project, and ValidationError for weights that they may not
     name."""
     rules.require(user, "train", dataset.project)
@@ -115,21 +138,39 @@ def _job_of(
     limit: int | None,
     changes: dict[str, Any],
     learnt: lessons.Lessons,
+    *,
+    budget: BudgetLimits,
 ) -> Job:
     params = {name: getattr(model, name) for name in ("name", "kind", "base", "split")}
     params |= {"limit": limit, "changes": changes}
     params |= {"lessons": learnt.params()} if learnt else {}
-    params |= {"recipe": literature.to_dict(planned(recipe, dataset))} if recipe is not None else {}
+    as_planned = planned(recipe, dataset) if recipe is not None else None
+    params |= {"recipe": literature.to_dict(as_planned)} if as_planned is not None else {}
+    if model.kind in LANGUAGE_MODELS and (texts := given(as_planned, str(changes.get("paradigm", "")), dataset)):
+        params["texts"] = texts
+    try:
+        if said := told_ahead(shown_reasons(model.kind, params, dataset, recipe), budget):
+            params["asks"] = said
+    except ValueError as error:
+        raise ValidationError({"budget": f"{error}."}) from error
     return Job(
         kind=Job.Kind.TRAIN, project=dataset.project, dataset=dataset, created_by=model.created_by, params=params
     )
+
+
+def _limited(limits: BudgetLimits) -> dict[str, float | None]:
+    """A budget as columns. Raises ValidationError for a negative one."""
+    try:
+        return TrainedModel.budget_fields(**limits)
+    except ValueError as error:
+        raise ValidationError({"budget": f"{error}."}) from error
 
 
 def as_asked(recipe: Recipe) -> Recipe:
     """The recipe with its planner's model run here instead of at an endpoint."""
     if not planner_of(recipe).asks:
         return recipe
-    return replace(recipe, plan=replace(recipe.plan, backend="local"))
+    return replace(recipe, plan=with_values(recipe.plan, backend="local"))
 
 
 def _errors(
@@ -155,18 +196,30 @@ def _errors(
     if model.kind in SETTINGS:
         try:
             settings = make_settings(model.kind, changes)
-            weblinx = dataset.source_format == "weblinx"
-            planner = planner_named(settings.paradigm) if isinstance(settings, PlannerSettings) else None
-            of_turns = planner is not None and planner.of_turns
-            if isinstance(settings, PlannerSettings) and weblinx != of_turns:
-                errors["paradigm"] = (
-                    "WebLINX data is for action_string, other data for multichoice, generation and trajectory."
-                )
-            elif planner and planner.continues and (lacking := _lacking(recipe)):
-                errors["recipe"] = lacking
+            if isinstance(settings, PlannerSettings) and (said := unread(settings, recipe)):
+                raise ValueError(said)
+            if isinstance(settings, PlannerSettings) and "limit" not in errors:
+                errors |= _unplannable(settings, dataset, limit, recipe)
         except ValueError as error:
             errors["settings"] = f"{error}."
     return errors
+
+
+def _unplannable(
+    settings: PlannerSettings, dataset: Dataset, limit: int | None, recipe: Recipe | None
+) -> dict[str, str]:
+    """Why a planner cannot be trained on a dataset, by field."""
+    planner = planner_named(settings.paradigm)
+    of_turns = planner is not None and planner.of_turns
+    if (dataset.source_format == "weblinx") != of_turns:
+        return {"paradigm": "WebLINX data is for action_string, other data for multichoice, generation and trajectory."}
+    if recipe is not None and "compose.shots" in (chosen := differences.changed(recipe)):
+        check_shots(recipe, pack_of(recipe, dataset), chosen)
+    said = _lacking(recipe) if planner and planner.continues else ""
+    if not said and recipe is not None:
+        train, dev = SplitRows(dataset, Split.TRAIN, limit), SplitRows(dataset, Split.DEV)
+        said = ShownReasons(recipe, settings, train, dev).refusal()
+    return {"recipe": said} if said else {}
 
 
 def _unteachable(learnt: lessons.Lessons, dataset: Dataset, kind: str, changes: dict[str, Any]) -> dict[str, str]:
@@ -225,9 +278,9 @@ def run_training(job: Job) -> bool:
     except LeaseLost as lost:
         raise Cancelled from lost
     except Exception as error:
-        if not is_out_of_memory(error):
-            raise
-        raise ValueError(explained(error, job.memory_advice())) from error
+        if said := _explained(error, job.memory_advice):
+            raise ValueError(said) from error
+        raise
     if outcome == "paused":
         return job.hand_back()
     seconds = job.progress.get("seconds", 0) + time.monotonic() - begun
@@ -240,10 +293,17 @@ def run_training(job: Job) -> bool:
         "seconds": round(seconds, 1),
         "metrics": model.metrics,
     }
-    if warnings := training.left_out.warnings():
+    if warnings := training.left_out.warnings() + training.unanswered.warnings():
         report["warnings"] = warnings
     job.finish(Job.State.DONE, report=report)
     return False
+
+
+def _explained(error: Exception, advice: Callable[[], str]) -> str:
+    """What ended a training, in words for people; "" where the error is not known."""
+    if isinstance(error, BudgetExceeded):
+        return str(error)
+    return explained(error, advice()) if is_out_of_memory(error) else ""
 
 
 def _teller(job: Job, model: TrainedModel) -> Callable[..., None]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 IGNORED = -100  # label without a loss
-MULTIPLE = 8  # labels are padded to a multiple of it (planners.md 4.2)
+MULTIPLE = 8  # labels are padded to a multiple of it (sources.md M4.2)
 
 
 class _LanguageTask:

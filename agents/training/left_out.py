@@ -10,14 +10,20 @@ class LeftOut:
     """The steps that are left out, each with the reason, kept in a file of lines; without a path only in this
     process."""
 
-    def __init__(self, path: Path | None = None) -> None:
-        self._path = path
+    def __init__(
+        self, path: Path | None = None, said: str = "steps were left out because their pages cannot be shown"
+    ) -> None:
+        """`said`: after their number, what happens to them."""
+        self._path, self._said = path, said
         self._why: dict[str, str] = {}
         if path is not None and path.exists():
             self._why = dict(json.loads(line) for line in path.read_text("utf-8").splitlines())
 
     def __len__(self) -> int:
         return len(self._why)
+
+    def __contains__(self, step: str) -> bool:
+        return step in self._why
 
     def add(self, step: str, error: Exception) -> None:
         """Note a step, once."""
@@ -34,4 +40,4 @@ class LeftOut:
         if not self._why:
             return []
         named = [f"{step}: {why}" for step, why in list(self._why.items())[:SHOWN]]
-        return [f"{len(self)} steps were left out because their pages cannot be shown", *named]
+        return [f"{len(self)} {self._said}", *named]

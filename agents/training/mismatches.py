@@ -1,19 +1,26 @@
 """Which models a recipe asks with other inputs than they were trained on. Shell."""
 
+import dataclasses
+from collections.abc import Collection
 from typing import Any
 
-from agents.encoders.weights import MODEL_SETTINGS
+from agents.cookbook.checking import read_by
+from agents.encoders.weights import MINILM
+from agents.memory.encoding import ranker_embeds
 from agents.models import TrainedModel
 from agents.recipes import literature
-from agents.recipes.checking import read_by
-from agents.recipes.declaring import values_of
+from agents.recipes.declaring import value_of, values_of
 from agents.recipes.literature import Recipe
-from agents.stages.imagine.worlds import WORLD_TEXTS, world_text
-from agents.stages.registry import planner_of, recipe_kinds, training_of
+from agents.stages.imagine.worlds import Imagining, world_text
+from agents.stages.rank.kinds import WEBLINX_TEXT
+from agents.stages.registry import RANKERS, installed, planner_of, predicts_objective, recipe_kinds, training_of
+from agents.training.given_texts import other_texts, texts_asked
 
 STAGES_BEFORE = ("rank", "recall", "simplify", "compose")
 COMPOSING = ("quirks.q18_gold_in_top_k",)  # that a kind of `plan` names, as it is judged by it too
-UNSEEN = ("prompts.pack", "quirks.q7_single_candidate_fails")  # told by itself; decides whether a model is asked
+# told by itself; decides whether a model is asked; what another model was trained from
+UNSEEN = ("prompts.pack", "quirks.q7_single_candidate_fails", "rank.base")
+SET_BESIDE = ("history_turns", "element_limit")  # in a ranker's training, whatever its recipe says
 NOT_READ = ("max_new_tokens", "ranker")  # of a training: no part of what a model reads
 
 
@@ -23,38 +30,68 @@ def unlike_training(stored: dict[str, Any], project: int) -> list[str]:
         recipe = literature.from_dict(stored)
     except (KeyError, TypeError, ValueError):  # an older version stored it so that it cannot be read
         return []
-    named = {
-        "rank.model": recipe.rank.model,
-        "plan.model": recipe.plan.model,
-        "imagine.model": recipe.imagine.model,
-    }
+    asked = {"rank.model": "", "plan.model": "", **_imagining(recipe)}  # setting -> the text that asks, of imagine
+    named = {setting: value_of(recipe, setting) for setting in asked}
     rows = TrainedModel.objects.filter(project=project, name__in=[n for n in named.values() if n])
-    models = {model.name: model for model in rows.select_related("job")}
-    return [
-        said for setting, name in named.items() if name in models and (said := _said(setting, models[name], recipe))
+    models = {model.name: model for model in rows.select_related("job", "dataset")}
+    found = [(setting, models[name]) for setting, name in named.items() if name in models]
+    every = [
+        _said_imagining(setting, model, recipe, asked[setting]) if asked[setting] else _said(setting, model, recipe)
+        for setting, model in found
     ]
+    return [said for said in every if said]
+
+
+def _imagining(recipe: Recipe) -> dict[str, str]:
+    """Setting -> the text by which stage `imagine` asks the weights that it names."""
+    kind = installed(recipe, "imagine.kind")
+    if kind is None or not issubclass(kind, Imagining):
+        return {}
+    read = kind.names_weights and "imagine.model" in read_by(recipe)
+    world = {"imagine.model": world_text(recipe)} if read else {}
+    return world | ({"imagine.value_model": kind.value_text(recipe)} if recipe.imagine.value == "progress" else {})
+
+
+def _said_imagining(setting: str, model: TrainedModel, recipe: Recipe, text: str) -> str:
+    if (wrote := model.config.get("paradigm", text)) != text:
+        return f"{setting}={model.name} was trained to answer {wrote}; {recipe.name} asks it {text}."
+    tokens, other = model.config.get("page_tokens"), {}
+    if tokens not in (None, recipe.imagine.page_tokens):
+        other["imagine.page_tokens"] = tokens, recipe.imagine.page_tokens
+    return _sentence(setting, model, recipe, other | _packs(recipe, [text], model))
+
+
+def _packs(recipe: Recipe, names: Collection[str], model: TrainedModel) -> dict[str, tuple[Any, Any]]:
+    """prompts.pack -> (in training, now), where texts of these names differ."""
+    params = model.job.params if model.job else {}
+    before = literature.from_dict(params["recipe"]).prompts if "recipe" in params else None
+    packs = other_texts(params.get("texts", {}), before, recipe, names, model.project_id)
+    return {} if packs is None else {"prompts.pack": packs}
 
 
 def _said(setting: str, model: TrainedModel, recipe: Recipe) -> str:
-    if setting == "imagine.model":
-        wrote, asked_for = model.config.get("paradigm"), world_text(recipe)
-        other_form = wrote in WORLD_TEXTS and wrote != asked_for
-        return (
-            f"{setting}={model.name} was trained to answer {wrote}; {recipe.name} asks it {asked_for}."
-            if other_form
-            else ""
-        )
     try:
         _, wanted = training_of(recipe, model.kind)
     except ValueError:  # the recipe uses it for something else, which its own checks tell
         return ""
-    other = {name: (model.config[name], value) for name, value in wanted.items() if _differs(model.config, name, value)}
     stored = model.job.params.get("recipe") if model.job else None
+    if model.kind in RANKERS:
+        if other_data := _other_data(stored, model, recipe):
+            return (
+                f"{setting}={model.name} was trained on {other_data[0]}; {recipe.name} asks it about {other_data[1]}."
+            )
+        return _sentence(setting, model, recipe, _ranked_otherwise(stored, model.config, recipe))
+    other = {name: (model.config[name], value) for name, value in wanted.items() if _differs(model.config, name, value)}
     if stored and "paradigm" in model.config:
         trained_by = literature.from_dict(stored)
         told = training_of(trained_by, model.kind)[1]
         other = {name: pair for name, pair in other.items() if name == "paradigm" or told.get(name) != pair[0]}
-        other |= _composed_otherwise(trained_by, recipe)
+        other |= _composed_otherwise(trained_by, recipe, model.config) | _packs(recipe, texts_asked(recipe), model)
+    return _sentence(setting, model, recipe, other)
+
+
+def _sentence(setting: str, model: TrainedModel, recipe: Recipe, other: dict[str, tuple[Any, Any]]) -> str:
+    """What is `other`, a setting with its value in training and in use, in words; "" where nothing is."""
     if not other:
         return ""
     trained = ", ".join(f"{name}={before}" for name, (before, _) in other.items())
@@ -62,23 +99,75 @@ def _said(setting: str, model: TrainedModel, recipe: Recipe) -> str:
     return f"{setting}={model.name} was trained with {trained}; {recipe.name} asks it with {asked}."
 
 
-def _composed_otherwise(before: Recipe, now: Recipe) -> dict[str, tuple[Any, Any]]:
+def _other_data(stored: dict[str, Any] | None, model: TrainedModel, recipe: Recipe) -> tuple[str, str] | None:
+    """What a ranker learned from and what it is asked about, in words, where these are two kinds of data."""
+    if model.dataset is not None:
+        of_turns = model.dataset.source_format == "weblinx"
+    elif stored:
+        of_turns = literature.from_dict(stored).data == "weblinx"
+    else:
+        return None
+    words = "recorded WebLINX turns", "recorded pages"
+    if of_turns == (recipe.data == "weblinx"):
+        return None
+    return words if of_turns else words[::-1]
+
+
+def _ranked_otherwise(
+    stored: dict[str, Any] | None, config: dict[str, Any], recipe: Recipe
+) -> dict[str, tuple[Any, Any]]:
+    """Setting -> (its value in a ranker's training, its value now), of settings by which WebLINX turns are written and
+    that differ. A training that named no recipe wrote them as published."""
+    if recipe.data != "weblinx":
+        return {}
+    was = values_of(literature.from_dict(stored) if stored else Recipe("as published", ""))
+    was |= {f"rank.{name}": config[name] for name in SET_BESIDE if name in config}
+    asks, read = values_of(recipe), read_by(recipe)
+    return {name: (was[name], asks[name]) for name in WEBLINX_TEXT if name in read and was[name] != asks[name]}
+
+
+def _composed_otherwise(before: Recipe, now: Recipe, config: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     """Setting -> (its value in the recipe that a model was trained by, its value now), of settings that change what the
-    model reads and that differ."""
-    was, asks, read = values_of(before), values_of(now), read_by(before) | read_by(now)
-    found = {name: (was[name], asks[name]) for name in asks if name in read and _composes(name, now)}
-    found = {name: pair for name, pair in found.items() if pair[0] != pair[1]}
-    packs = (before.prompts, now.prompts)
-    if packs[0].sha256 != packs[1].sha256 if all(pack.sha256 for pack in packs) else packs[0].pack != packs[1].pack:
-        found["prompts.pack"] = (packs[0].pack, packs[1].pack)
-    return found
+    model reads and that differ. `config`: the settings of the training, which name the ranker of WebLINX turns."""
+    was, asks, read = values_of(before), values_of(now), _counting(before) | _counting(now)
+    if planner_of(before).of_turns and "ranker" in config:
+        was["rank.model"] = config["ranker"]
+    for values in (was, asks):
+        values["recall.encoder"] = values["recall.encoder"] or MINILM
+    of_memory = _embedding_memory(before, now)
+    found = {
+        name: (was[name], asks[name]) for name in asks if name in of_memory or (name in read and _composes(name, now))
+    }
+    return {name: pair for name, pair in found.items() if pair[0] != pair[1]}
+
+
+def _counting(recipe: Recipe) -> frozenset[str]:
+    """The settings that count in a recipe whose model is asked at every step: which steps are failed unasked (Q27)
+    changes nothing that it reads."""
+    quirks = dataclasses.replace(recipe.quirks, q27_fails_unasked=False)
+    return read_by(dataclasses.replace(recipe, quirks=quirks))
+
+
+def _embedding_memory(before: Recipe, now: Recipe) -> frozenset[str]:
+    """The settings of `rank` that say by which vectors earlier steps, exemplars and workflows are found, where a
+    ranking model embeds them in training or in use: other ones are found by other vectors."""
+    by_ranker = [ranker_embeds(recipe) for recipe in (before, now)]
+    recalls = any(kind.embeds for recipe in (before, now) for kind in recipe_kinds(recipe))
+    return (
+        frozenset({"rank.kind", *(["rank.model"] if all(by_ranker) else [])})
+        if any(by_ranker) and recalls
+        else frozenset()
+    )
 
 
 def _composes(name: str, recipe: Recipe) -> bool:
     """Whether a setting changes what a model reads. Samples of page groups show elements that no ranker chose, so
-    settings of `rank` do not count there."""
-    if name in MODEL_SETTINGS or name in UNSEEN or (name.startswith("rank.") and planner_of(recipe).in_groups):
+    settings of `rank` do not count there, unless what is recalled depends on the elements that are ranked first."""
+    if name in UNSEEN:
         return False
+    if name.startswith("rank.") and planner_of(recipe).in_groups:
+        recalls_by_page = recipe.recall.state_in_query or predicts_objective(recipe)
+        return recalls_by_page and name in ("rank.kind", "rank.model")
     kinds = [kind for kind in recipe_kinds(recipe) if kind.stage in STAGES_BEFORE]
     return name.partition(".")[0] in STAGES_BEFORE or any(name in kind.reads for kind in kinds) or name in COMPOSING
 

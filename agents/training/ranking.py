@@ -11,14 +11,35 @@ from agents.training.weights import load_model, load_tokenizer
 
 if TYPE_CHECKING:
     import torch
-    from transformers import PreTrainedModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 HIT_AT = (1, 5, 10, 50)
 SCORED_AT_ONCE = 64
 
 
-class CrossEncoderTask:
-    """MindAct's training: one logit for a pair of texts, binary cross entropy (planners.md section 3)."""
+class _RankingTask:
+    """What the trainings share: labelled pairs, and ranking measured on dev steps."""
+
+    model: "PreTrainedModel"
+    tokenizer: "PreTrainedTokenizerBase"
+    dev: Sequence[RankingStep]
+
+    def weight(self, batch: dict[str, "torch.Tensor"]) -> float:
+        return float(len(batch["label"]))
+
+    def evaluate(self, model: "PreTrainedModel") -> dict[str, float]:
+        return hit_rates(self.dev, lambda step, texts: self._scores(model, step, texts))
+
+    def save(self, folder: Path) -> None:
+        self.model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+    def _scores(self, model: "PreTrainedModel", step: RankingStep, texts: list[str]) -> list[float]:
+        raise NotImplementedError
+
+
+class CrossEncoderTask(_RankingTask):
+    """MindAct's training: one logit for a pair of texts, binary cross entropy (sources.md M3)."""
 
     def __init__(
         self, base: str, settings: CrossEncoderSettings, pairs: Pairs, dev: Sequence[RankingStep] = ()
@@ -35,24 +56,14 @@ class CrossEncoderTask:
         pairs = [(text, query) if self.settings.q3_swapped_pairs else (query, text) for query, text, _ in found]
         return self._encode(pairs) | {"label": torch.tensor([float(label) for *_, label in found])}
 
-    def weight(self, batch: dict[str, "torch.Tensor"]) -> float:
-        return float(len(batch["label"]))
-
     def loss(self, model: "torch.nn.Module", batch: dict[str, "torch.Tensor"]) -> "torch.Tensor":
         import torch
 
         logits = model(**{name: tensor for name, tensor in batch.items() if name != "label"}).logits
         return torch.nn.functional.binary_cross_entropy_with_logits(logits.squeeze(-1).float(), batch["label"])
 
-    def evaluate(self, model: "PreTrainedModel") -> dict[str, float]:
-        """Measure ranking on dev steps, with pairs in the order of evaluation, (query, candidate)."""
-        return hit_rates(self.dev, lambda step, texts: self._scores(model, step, texts))
-
-    def save(self, folder: Path) -> None:
-        self.model.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
-
     def _scores(self, model: "PreTrainedModel", step: RankingStep, texts: list[str]) -> list[float]:
+        """Of pairs in the order of evaluation, (query, candidate)."""
         batch = self._encode([(step.query, text) for text in texts])
         scores: list[float] = (
             model(**{name: tensor.to(model.device) for name, tensor in batch.items()}).logits[:, 0].tolist()
@@ -65,9 +76,9 @@ class CrossEncoderTask:
         return dict(self.tokenizer(first, second, return_tensors="pt", **options))
 
 
-class DualEncoderTask:
+class DualEncoderTask(_RankingTask):
     """The training of dense markup ranking: one encoder for queries and elements, mean pooling, the cosine against the
-    label in {0, 1} (dmr_wma.md A5.1)."""
+    label in {0, 1} (sources.md A5.1)."""
 
     def __init__(self, base: str, settings: DualEncoderSettings, pairs: Pairs, dev: Sequence[RankingStep] = ()) -> None:
         self.settings, self.pairs, self.dev, self.size = settings, pairs, dev, pairs.size
@@ -82,22 +93,12 @@ class DualEncoderTask:
         texts = [query for query, _, _ in found] + [text for _, text, _ in found]
         return self._encode(texts) | {"label": torch.tensor([float(label) for *_, label in found])}
 
-    def weight(self, batch: dict[str, "torch.Tensor"]) -> float:
-        return float(len(batch["label"]))
-
     def loss(self, model: "torch.nn.Module", batch: dict[str, "torch.Tensor"]) -> "torch.Tensor":
         import torch
 
         queries, elements = self._vectors(model, batch).chunk(2)
         cosine = torch.nn.functional.cosine_similarity(queries, elements)
         return torch.nn.functional.mse_loss(cosine, batch["label"])
-
-    def evaluate(self, model: "PreTrainedModel") -> dict[str, float]:
-        return hit_rates(self.dev, lambda step, texts: self._scores(model, step, texts))
-
-    def save(self, folder: Path) -> None:
-        self.model.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
 
     def _scores(self, model: "PreTrainedModel", step: RankingStep, texts: list[str]) -> list[float]:
         import torch

@@ -12,7 +12,8 @@ from agents.encoders.weights import is_named_in
 from agents.models import Run, SavedRecipe, TrainedModel
 from agents.training.stored import CACHE
 from annotations.access.rules import User
-from annotations.models import Job
+from annotations.hosts.identity import host_id
+from annotations.models import Job, Worker
 from annotations.storage import forget_scratch, store
 
 OVER = (Job.State.DONE, Job.State.FAILED, Job.State.CANCELLED)
@@ -101,3 +102,4 @@ def _forget(folder: Path, stored: list[str], whole: str) -> None:
     if whole and stored:
         forget_scratch(f"{CACHE}/{whole}")
     shutil.rmtree(folder, ignore_errors=True)
+    Worker.objects.lose(host_id(), folder.name)

@@ -8,21 +8,25 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from typing import Any
 
 from agents.observations import RecordedConversation
 from agents.pipeline import Pipeline
 from agents.recipes.literature import Recipe
 from agents.recipes.settings import PlanSettings, RecallSettings
 from agents.runs.weblinx_demos import demo_of
-from agents.stages.rank.inputs import RankingInput, candidate_input, element_input
+from agents.stages.rank.dmr import weblinx_text
+from agents.stages.rank.inputs import PUBLISHED, RankingInput, candidate_input, element_input
 from agents.stages.registry import told
 from agents.training.examples import PlanningStep, RankingStep
 from agents.training.left_out import LeftOut
 from agents.training.lessons import Lessons
 from agents.training.settings import CrossEncoderSettings, DualEncoderSettings, LoopSettings, PlannerSettings
+from agents.training.weights import load_tokenizer
 from agents.types import Observation, RecordedStep
-from agents.weblinx.documents import ElementLimit, training_documents
+from agents.weblinx.documents import training_documents
 from agents.weblinx.query import dmr_query
+from agents.weblinx.tokens import FastTokenizer
 from agents.weblinx.turns import ReplayTurn
 from agents.words.past_step import PastStep
 from annotations.dom.elements import elements
@@ -35,7 +39,8 @@ UNRANKED = -1
 
 
 class SplitRows:
-    """The conversations of one split of a dataset, in order, or the first `limit` of them."""
+    """The conversations of one split of a dataset, in order, or `limit` of them: evenly spread over the split, as its
+    first ones might all be of one website."""
 
     def __init__(self, dataset: Dataset, split: str, limit: int | None = None, lessons: Lessons | None = None) -> None:
         """`lessons`: what people taught of its steps."""
@@ -49,7 +54,7 @@ class SplitRows:
 
     @cached_property
     def lessons(self) -> Lessons:
-        """What people taught of the steps that are read: those of the first `limit` conversations."""
+        """What people taught of the steps that are read: those of the `limit` conversations."""
         if self.limit is None or not self._taught:
             return self._taught
         read = Step.objects.filter(pk__in=self._taught.of_step, turn__conversation__in=self.conversation_ids)
@@ -64,7 +69,10 @@ class SplitRows:
     @cached_property
     def _conversations(self) -> list[tuple[int, str]]:
         rows = Conversation.objects.filter(dataset=self.dataset, split=self.split).in_order()
-        return list(rows.values_list("pk", "content_sha256")[: self.limit])
+        every = list(rows.values_list("pk", "content_sha256"))
+        if self.limit is None or self.limit >= len(every):
+            return every
+        return [every[place * len(every) // self.limit] for place in range(self.limit)]
 
     def recorded(self, skip: int = 0) -> Iterator[tuple[int, RecordedConversation]]:
         """The conversations with their numbers, without the first `skip`."""
@@ -81,11 +89,39 @@ def checked(pk: int, split: str) -> RecordedConversation:
     return recorded
 
 
+class PairRows:
+    """Prompts with the answers that are wanted, of one conversation after the other."""
+
+    rows: SplitRows
+
+    def groups(self, skip: int = 0) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+        for number, recorded in self.rows.recorded(skip):
+            yield number, list(self._pairs(recorded))
+
+    def _pairs(self, recorded: RecordedConversation) -> Iterator[dict[str, Any]]:
+        raise NotImplementedError
+
+
 class RankingRows:
     """Steps as a ranker of a kind reads them, with the same texts as when it ranks."""
 
-    def __init__(self, rows: SplitRows, settings: LoopSettings, left_out: LeftOut | None = None) -> None:
+    def __init__(
+        self,
+        rows: SplitRows,
+        settings: LoopSettings,
+        left_out: LeftOut | None = None,
+        recipe: Recipe | None = None,
+        base: str = "",
+    ) -> None:
+        """`recipe`: WebLINX turns are written as it has them written; without one, as published. `base`: the weights
+        that the ranker starts from, whose tokenizer counts where a limit is in tokens."""
         self.rows, self.settings = rows, settings
+        counted = recipe is not None and recipe.rank.element_limit_unit == "tokens"
+        self.tokenizer = FastTokenizer(load_tokenizer(base)) if counted else None
+        self.text = weblinx_text(recipe.rank, recipe.quirks) if recipe else PUBLISHED
+        if isinstance(settings, DualEncoderSettings):
+            limit = replace(self.text.limit, size=settings.element_limit or None)
+            self.text = replace(self.text, history_turns=settings.history_turns, limit=limit)
         self.left_out = LeftOut() if left_out is None else left_out
 
     def groups(self, skip: int = 0) -> Iterator[tuple[int, list[RankingStep]]]:
@@ -115,17 +151,17 @@ class RankingRows:
                     self.left_out.add(f"step {step.pk}", error)
 
     def _weblinx(self, number: int, recorded: RecordedConversation) -> Iterator[RankingStep]:
-        demo, settings = demo_of(recorded), self.settings
-        dense = settings if isinstance(settings, DualEncoderSettings) else DualEncoderSettings()
-        limit = ElementLimit(dense.element_limit or None, "chars")
+        demo, text = demo_of(recorded), self.text
 
         def unread(turn: ReplayTurn, error: PageError) -> None:
             self.left_out.add(f"{demo.name} turn {turn.index}", error)
 
-        for turn, docs in training_documents(demo, random.Random(0), EVERY, limit, unread):
+        every = training_documents(demo, random.Random(0), EVERY, text.limit, unread, self.tokenizer)
+        for turn, docs in every:
             positives = tuple(doc.text for doc in docs if doc.positive)
             negatives = tuple(doc.text for doc in docs if not doc.positive)
-            yield RankingStep(number, dmr_query(demo, turn, dense.history_turns), positives, negatives)
+            query = dmr_query(demo, turn, text.history_turns, text.quirks)
+            yield RankingStep(number, query, positives, negatives)
 
 
 def _ranking_step(number: int, found: RankingInput, gold: set[str]) -> RankingStep:

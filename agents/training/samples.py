@@ -53,8 +53,8 @@ class KeptSamples:
 
 
 class PageSamples:
-    """Samples of `multichoice` or `generation`: `repeats` of each step in an epoch, drawn anew each time (planners.md
-    4.3)."""
+    """Samples of `multichoice` or `generation`: `repeats` of each step in an epoch, drawn anew each time (sources.md
+    M4.3)."""
 
     def __init__(
         self,

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 from agents.encoders.adapters import ALL_LINEAR
 from agents.encoders.weights import MINILM
 from agents.recipes.declaring import SettingGroup, declarations, parsed, same, setting
-from agents.recipes.settings import ComposeSettings, ImagineSettings, PlanSettings, RankSettings, RecallSettings
+from agents.recipes.literature import Recipe
+from agents.recipes.settings import (
+    IS_COUNTED,
+    ComposeSettings,
+    ImagineSettings,
+    PlanSettings,
+    RankSettings,
+    RecallSettings,
+)
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -54,7 +62,7 @@ class LoopSettings(SettingGroup):
 
 @dataclass(frozen=True)
 class CrossEncoderSettings(LoopSettings):
-    """The settings of MindAct's ranker (planners.md section 3)."""
+    """The settings of MindAct's ranker (sources.md M3)."""
 
     gpu_precision: ClassVar[str] = "fp16"
 
@@ -71,7 +79,7 @@ class CrossEncoderSettings(LoopSettings):
 
 @dataclass(frozen=True)
 class DualEncoderSettings(LoopSettings):
-    """The settings of dense markup ranking (dmr_wma.md A5.1). It trains in full precision: the published flag for bf16
+    """The settings of dense markup ranking (sources.md A5.1). It trains in full precision: the published flag for bf16
     is inverted (Q6)."""
 
     epochs: int = same(LoopSettings, "epochs", 10)
@@ -90,7 +98,7 @@ class DualEncoderSettings(LoopSettings):
 
 @dataclass(frozen=True)
 class PlannerSettings(LoopSettings):
-    """The settings of Flan-T5 as MindAct, Self-MAP and WebLINX train it (planners.md 4.3, dmr_wma.md A6.5)."""
+    """The settings of Flan-T5 as MindAct, Self-MAP and WebLINX train it (sources.md M4.3, A6.5)."""
 
     gpu_precision: ClassVar[str] = "bf16"
 
@@ -134,7 +142,7 @@ class PlannerSettings(LoopSettings):
 
 @dataclass(frozen=True)
 class CausalSettings(PlannerSettings):
-    """The settings of left-to-right models on the same inputs. WebLINX takes its loss on the whole text (dmr_wma.md
+    """The settings of left-to-right models on the same inputs. WebLINX takes its loss on the whole text (sources.md
     A6.5)."""
 
     epochs: int = same(LoopSettings, "epochs", 3)
@@ -148,6 +156,50 @@ SETTINGS: dict[str, type[LoopSettings]] = {
     "causal": CausalSettings,
 }
 """Kind of model -> its settings."""
+
+
+OF_PAST_PAGES = ("simplification", "refinement")
+ON_PAGES, OF_TURNS = frozenset({"multichoice", "generation"}), frozenset({"action_string"})
+READ_BY: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("repeats", "num_candidates", "none_ratio", "top_k", "layout"), ON_PAGES),
+    **dict.fromkeys(("memory", "memory_k", "simplification", "refinement"), ON_PAGES),
+    **dict.fromkeys(("history_turns", "ranker"), OF_TURNS),
+    "page_tokens": frozenset({"world_model", "world_model_page", "value"}),
+}
+"""A setting of planners -> the paradigms whose samples are made by it; every paradigm reads the others."""
+
+
+def unread(settings: PlannerSettings, recipe: Recipe | None = None) -> str:
+    """Why a changed setting would change nothing, as a sentence; "" where every one counts. `recipe`: of the
+    training."""
+    own = declarations(type(settings))
+    for name, paradigms in READ_BY.items():
+        if settings.paradigm not in paradigms and getattr(settings, name) != own[name].default:
+            needs = " or ".join(sorted(paradigms))
+            return f"{name} would change nothing in a training on {settings.paradigm}: it needs paradigm={needs}"
+    for name, needs in _without_past(settings, recipe).items():
+        if getattr(settings, name) != own[name].default:
+            return f"{name} would change nothing in a training with memory={settings.memory}: it needs {needs}"
+    return ""
+
+
+def _without_past(settings: PlannerSettings, recipe: Recipe | None) -> dict[str, str]:
+    """The settings of earlier pages that are read by nothing, as none is shown or all are, with what they need."""
+    *others, last = [name for name, is_counted in IS_COUNTED.items() if is_counted]
+    found = {} if IS_COUNTED.get(settings.memory) else {"memory_k": f"memory={', '.join(others)} or {last}"}
+    shown = settings.memory != "none" or (recipe is not None and recipe.recall.has_exemplars)
+    return found | ({} if shown else dict.fromkeys(OF_PAST_PAGES, "memory other than none"))
+
+
+def read_settings(settings: LoopSettings, recipe: Recipe | None = None) -> dict[str, Any]:
+    """The settings by name, without those that this training, of this recipe, does not read."""
+    found = dataclasses.asdict(settings)
+    if not isinstance(settings, PlannerSettings):
+        return found
+    left_out = {name for name, paradigms in READ_BY.items() if settings.paradigm not in paradigms}
+    left_out |= _without_past(settings, recipe).keys()
+    left_out |= {name for name in found if name.startswith("lora_")} if settings.adapter == "none" else set()
+    return {name: value for name, value in found.items() if name not in left_out}
 
 
 def make_settings(kind: str, changes: dict[str, Any]) -> LoopSettings:

@@ -17,15 +17,13 @@ from agents.models import TrainedModel
 from agents.training.checkpoint import FILE
 from annotations.access import rules
 from annotations.access.events import present
+from annotations.hosts.identity import host_id
 from annotations.models import Job, Worker
 from annotations.storage import forget_old_scratch, private_folder, scratch, store
 
 CACHE = "models"
 WORKING = ("work", "checkpoint")  # folders of a model that only its training needs
 MARKS = "stored.json"  # beside a checkpoint: under which names its files are stored, and what they were then
-
-
-# Models -------------------------------------------------------------------------------------------------------------
 
 
 class StoredModel:
@@ -98,6 +96,9 @@ class StoredWeights:
         stored = store.shared and TrainedModel.objects.filter(name=name, ready=True).exclude(files={}).exists()
         return stored or Worker.objects.alive().filter(held__contains=[name]).exists()
 
+    def may_fetch(self) -> bool:
+        return Worker.objects.alive().filter(queues__contains=["gpu"]).exclude(host=host_id()).exists()
+
     def hidden(self, name: str) -> bool:
         """Whether the user whose request is answered may not know of the model, as it is another project's. Starters
         are for everybody, and outside of requests nothing is hidden."""
@@ -109,9 +110,6 @@ class StoredWeights:
 
     def asked_by_people(self) -> bool:
         return present.get() is not None
-
-
-# Checkpoints --------------------------------------------------------------------------------------------------------
 
 
 class StoredCheckpoint:

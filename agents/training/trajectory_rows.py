@@ -13,14 +13,14 @@ from agents.pipeline import Pipeline
 from agents.stages.registry import told
 from agents.training.asked import Asked
 from agents.training.left_out import LeftOut
-from agents.training.rows import SplitRows
+from agents.training.rows import PairRows, SplitRows
 from agents.training.settings import PlannerSettings
 from agents.types import Decision, RecordedStep
 from agents.words.trajectory import answer
 from agents.words.trajectory_page import act_text
 
 
-class TrajectoryRows:
+class TrajectoryRows(PairRows):
     """Prompts as token ids and answers as text, of every step whose answer is on its page."""
 
     def __init__(
@@ -36,10 +36,6 @@ class TrajectoryRows:
         self.left_out = LeftOut() if left_out is None else left_out
         self.told = told(pipeline.recipe)
         pipeline.prepare(rows.conversation_ids)
-
-    def groups(self, skip: int = 0) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-        for number, recorded in self.rows.recorded(skip):
-            yield number, list(self._pairs(recorded))
 
     def _pairs(self, recorded: RecordedConversation) -> Iterator[dict[str, Any]]:
         every = (recorded.recorded(step, told=self.told) for step in recorded.steps if step.snapshot_id)

@@ -13,22 +13,18 @@ from agents.observations import RecordedConversation, past_action
 from agents.prompts.packs import Pack, webnav
 from agents.stages.imagine.model_questions import NOTHING_DONE, cut_tree
 from agents.stages.imagine.scores import progress_labels
-from agents.training.rows import SplitRows
+from agents.training.rows import PairRows, SplitRows
 from agents.training.settings import PlannerSettings
 from agents.words.generator import ChatPrompt
 from agents.world_model.records import answer, described
 
 
-class TransitionRows:
+class TransitionRows(PairRows):
     """Prompts as token ids and answers as text, of every step with a page before and after. The answer is the
     description that a model wrote, or where there is none the facts."""
 
     def __init__(self, rows: SplitRows, settings: PlannerSettings, tokenizer: Any, pack: Pack | None = None) -> None:
         self.rows, self.settings, self.tokenizer, self.pack = rows, settings, tokenizer, pack or webnav()
-
-    def groups(self, skip: int = 0) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-        for number, recorded in self.rows.recorded(skip):
-            yield number, list(self._pairs(recorded))
 
     def _pairs(self, recorded: RecordedConversation) -> Iterator[dict[str, Any]]:
         rows = {row.step_id: row for row in Transition.objects.filter(conversation=recorded.conversation)}

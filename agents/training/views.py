@@ -9,8 +9,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
+from agents.cookbook import starters
 from agents.models import TrainedModel
-from agents.recipes import starters
 from agents.training.card import CARD, use_of
 from agents.training.plots import PLOT_HEIGHT, PLOT_WIDTH, plots
 from agents.training.plots import rows as rows_of

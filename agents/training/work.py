@@ -2,21 +2,20 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
-from agents.memory.jobs import endpoint
+from agents.cookbook.texts import pack_of
 from agents.models import TrainedModel
 from agents.pipeline import Pipeline
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
-from agents.recipes.texts import pack_of
 from agents.runs.building import build_training
 from agents.stages.registry import planner_named, predicts_objective
 from agents.training import card
 from agents.training.action_rows import ActionRows
 from agents.training.asked import Asked
+from agents.training.asking import llm_within_budget
 from agents.training.checkpoint import forget_checkpoint
 from agents.training.language import CausalTask, Seq2SeqTask
 from agents.training.left_out import LeftOut
@@ -24,6 +23,7 @@ from agents.training.lessons import Lessons
 from agents.training.loop import TrainingError, TrainingProgress, TrainingTask, train
 from agents.training.pairs import Pairs, cross_encoder_lines, dual_encoder_lines, prepare
 from agents.training.ranking import CrossEncoderTask, DualEncoderTask
+from agents.training.rationales import ShownReasons, shown_reasons
 from agents.training.rows import RankingRows, SplitRows, StepRows, as_set
 from agents.training.samples import KeptSamples, PageSamples
 from agents.training.settings import (
@@ -33,6 +33,7 @@ from agents.training.settings import (
     LoopSettings,
     PlannerSettings,
     make_settings,
+    read_settings,
 )
 from agents.training.together import joined, processes, together
 from agents.training.trajectory_rows import TrajectoryRows
@@ -63,6 +64,7 @@ class Work:
         self.folder: Path = model.folder
         self.kept = model.folder / WORK
         self.left_out = LeftOut(self.kept / "left-out.jsonl")
+        self.unanswered = LeftOut(self.kept / "rationales.jsonl", "recalled steps are shown without a rationale")
         assert model.dataset is not None  # a job without one has ended before
         self.dataset = model.dataset
         self.rows = SplitRows(self.dataset, Split.TRAIN, params["limit"], Lessons.of_params(params.get("lessons", ())))
@@ -95,20 +97,12 @@ class Work:
                 self.kept,
                 identity=self.rows.sha256,
                 until=self.until,
-                tell=lambda p: self._told(p, last),
+                tell=lambda p: self._tell_epoch(p, last),
                 saved=self.saved,
             )
         if state == "done":
-            point = last[-1].curve[-1]
-            names = [name for name in point if name not in ("step", "epoch", "learning_rate", "loss")]
-            metrics = {"train_loss": point["loss"], "examples": task.size, "steps": last[-1].step}
-            metrics |= {f"dev_{name}": point[name] for name in names}
-            metrics["parameters"] = sum(parameter.numel() for parameter in task.model.parameters())
-            trained = sum(p.numel() for p in task.model.parameters() if p.requires_grad)
-            if trained != metrics["parameters"]:
-                metrics["trained_parameters"] = trained
             task.save(self.folder)
-            self.finish(asdict(settings), metrics)
+            self.finish(read_settings(settings, self.recipe), _measured(task, last[-1]))
         return state
 
     def take_part(self) -> None:
@@ -123,6 +117,7 @@ class Work:
         """Write the files beside the weights and forget what was kept between slices."""
         model, counted = self.model, {"left_out": len(self.left_out), "lessons": len(self.rows.lessons)}
         metrics = metrics | {name: count for name, count in counted.items() if count}
+        reasons = shown_reasons(model.kind, self.params, self.dataset, self.recipe)
         model.config, model.metrics, model.data_sha256 = settings, metrics, self.rows.sha256
         written = card.Training(
             model.name,
@@ -140,6 +135,7 @@ class Work:
             self.recipe.name if self.recipe else "",
             literature.sha256(self.recipe) if self.recipe else "",
             *((self.recipe.prompts.pack, self.recipe.prompts.sha256) if self.recipe else ("", "")),
+            tuple(reasons.written()) if reasons else (),
             *self.rows.lessons.identity,
         )
         card.write_files(self.folder, written)
@@ -149,7 +145,7 @@ class Work:
         if self.kept.exists():
             self.kept.rmdir()
 
-    def _told(self, progress: TrainingProgress, last: list[TrainingProgress]) -> None:
+    def _tell_epoch(self, progress: TrainingProgress, last: list[TrainingProgress]) -> None:
         last[:] = [progress]
         loss = f", loss {progress.loss:.4f}" if progress.loss is not None else ""
         self.tell(
@@ -180,17 +176,22 @@ class Work:
             line, draws = cross_encoder_lines(settings), settings.epochs
         else:
             line, draws = dual_encoder_lines(settings), 1
-        path = self._prepared(RankingRows(self.rows, settings, self.left_out), line, "pairs")
+        asked: Any = {"recipe": self.recipe, "base": self.model.base}
+        path = self._prepared(RankingRows(self.rows, settings, self.left_out, **asked), line, "pairs")
         if path is None:
             return None
         pairs = Pairs(path, draws)
-        dev = RankingRows(self.dev, settings).first(settings.dev_examples)
+        dev = RankingRows(self.dev, settings, **asked).first(settings.dev_examples)
         self.tell(LOADING, 0, None, "steps")
         if isinstance(settings, CrossEncoderSettings):
             return CrossEncoderTask(self.model.base, settings, pairs, dev)
         return DualEncoderTask(self.model.base, settings, pairs, dev)
 
     def _samples(self, settings: PlannerSettings, tokenizer: Any) -> tuple[Any, Any] | None:
+        if self.recipe is not None:
+            reasons = ShownReasons(self.recipe, settings, self.rows, self.dev)
+            if not reasons.are_written(lambda: llm_within_budget(self.model), self.unanswered, self.tell, self.until):
+                return None
         planner = planner_named(settings.paradigm)
         if planner and planner.in_groups:
             reminding = self._pipeline(self.recipe or as_set(settings))
@@ -223,7 +224,7 @@ class Work:
     def _pipeline(self, recipe: Recipe, asked: Asked | None = None) -> Pipeline:
         """The pipeline that recalls for the steps, or with `asked` makes whole prompts. The configured endpoint is used
         only where the recipe's recall asks a model."""
-        llm = endpoint() if recipe.recall.rewrite_instruction or predicts_objective(recipe) else None
+        llm = llm_within_budget(self.model) if recipe.recall.rewrite_instruction or predicts_objective(recipe) else None
         return build_training(recipe, self.dataset, self.model.seed, llm, asked)
 
     def _prepared(self, rows: Any, line: Callable[[list[Any]], list[dict]], name: str) -> Path | None:
@@ -236,3 +237,14 @@ class Work:
                 yield number, steps
 
         return path if prepare(groups, line, path, self.until) == "done" else None
+
+
+def _measured(task: TrainingTask, last: TrainingProgress) -> dict[str, Any]:
+    """The figures of a training that is over."""
+    point = last.curve[-1]
+    names = [name for name in point if name not in ("step", "epoch", "learning_rate", "loss")]
+    metrics = {"train_loss": point["loss"], "examples": task.size, "steps": last.step}
+    metrics |= {f"dev_{name}": point[name] for name in names}
+    metrics["parameters"] = sum(parameter.numel() for parameter in task.model.parameters())
+    trained = sum(p.numel() for p in task.model.parameters() if p.requires_grad)
+    return metrics | ({} if trained == metrics["parameters"] else {"trained_parameters": trained})

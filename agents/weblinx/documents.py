@@ -140,15 +140,16 @@ def training_documents(
     negatives: int = NEGATIVES,
     limit: ElementLimit = ElementLimit(),
     on_unread: Callable[[ReplayTurn, PageError], None] = lambda turn, error: None,
+    tokenizer: SpanTokenizer | None = None,
 ) -> Iterator[tuple[ReplayTurn, list[ElementDoc]]]:
-    """Per training turn the positives and a uniform sample of the negatives (A5.1); texts limited in characters only.
+    """Per training turn the positives and a uniform sample of the negatives (A5.1); `tokenizer`: for a limit in tokens.
 
     Turns whose target is not on the page are left out, and those whose page cannot be read, which `on_unread` is told
     of; one whose target's box was filtered out has negatives only.
     """
     for turn in ranked_turns(demo):
         try:
-            docs = _training_page(demo, turn, limit)
+            docs = _training_page(demo, turn, limit, tokenizer)
         except PageError as error:
             on_unread(turn, error)
             continue
@@ -170,9 +171,11 @@ def training_generators(
 
 
 @page_deadline()
-def _training_page(demo: Demo, turn: ReplayTurn, limit: ElementLimit) -> list[ElementDoc] | None:
+def _training_page(
+    demo: Demo, turn: ReplayTurn, limit: ElementLimit, tokenizer: SpanTokenizer | None
+) -> list[ElementDoc] | None:
     """The candidates of a turn whose target is on its page; None for any other."""
-    return documents(demo, turn, limit) if turn.uid is not None and _on_page(demo, turn) else None
+    return documents(demo, turn, limit, tokenizer) if turn.uid is not None and _on_page(demo, turn) else None
 
 
 def _on_page(demo: Demo, turn: ReplayTurn) -> bool:

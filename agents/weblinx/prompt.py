@@ -18,12 +18,12 @@ from agents.weblinx.truncation import (
     truncate_page,
     truncate_utterances,
 )
-from agents.weblinx.turns import PREDICTED_INTENTS, Demo, ReplayTurn
+from agents.weblinx.turns import Demo, ReplayTurn
 from agents.weblinx.wording import OURS, WeblinxWording
+from annotations.datasets.weblinx_turns import NEEDING_AN_ELEMENT, active_turns
 from annotations.sandbox.deadline import page_deadline
 
 CANDIDATES = 10
-DROPPED_WITHOUT_ELEMENT = frozenset({"click", "change", "submit"})  # turns that are dropped without an element
 ROLE_NAMES = {"user": "User", "assistant": "Assistant"}
 
 PromptMessage = dict[str, str]  # role, content
@@ -54,29 +54,10 @@ class PromptSettings:
 
 
 def prompt_turns(demo: Demo, quirks: WeblinxQuirks = FAITHFUL) -> list[ReplayTurn]:
-    """The turns that a model is trained and evaluated on (A6.1), in order.
-
-    They have a good screenshot (chat turns: their own or that of the nearest earlier turn with one), are not said
-    by the instructor, and have the element their intent needs (quirk Q7 forgets text input).
-    """
-    needing = (
-        DROPPED_WITHOUT_ELEMENT
-        if quirks.wq7_keeps_text_input_without_element
-        else DROPPED_WITHOUT_ELEMENT | {"textinput"}
-    )
-    shown: ReplayTurn | None = None  # the last turn that has a screenshot
-    kept = []
-    for turn in demo.turns:
-        if turn.screenshot is not None:
-            shown = turn
-        source = shown if turn.is_chat else turn
-        if source is None or source.screenshot is None or source.state.get("screenshot_status") != "good":
-            continue
-        if turn.intent not in PREDICTED_INTENTS or (turn.is_chat and turn.speaker != "navigator"):
-            continue
-        if turn.intent not in needing or turn.element is not None:
-            kept.append(turn)
-    return kept
+    """The turns that a model is trained and evaluated on, in order (quirk Q7 forgets that text input needs an
+    element)."""
+    forgotten = set() if quirks.wq7_keeps_text_input_without_element else {"textinput"}
+    return [demo.turns[place] for place in active_turns(demo.recorded(), NEEDING_AN_ELEMENT | forgotten)]
 
 
 def turn_candidates(

@@ -1,7 +1,7 @@
 """What WebLINX's truncation asks of a tokenizer: where its tokens lie in a text."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 
@@ -21,6 +21,20 @@ class FastTokenizer:
         read = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
         spans: Sequence[tuple[int, int]] = read["offset_mapping"]
         return spans
+
+
+@dataclass(frozen=True)
+class ReadOnce:
+    """Another tokenizer, which is asked about each text once."""
+
+    tokenizer: SpanTokenizer
+    known: dict[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
+
+    def spans(self, text: str) -> Sequence[tuple[int, int]]:
+        found = self.known.get(text)
+        if found is None:
+            found = self.known[text] = self.tokenizer.spans(text)
+        return found
 
 
 def count(tokenizer: SpanTokenizer, text: str) -> int:

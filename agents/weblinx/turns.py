@@ -21,7 +21,6 @@ INTENTS = frozenset(
     "say click hover textinput submit change load scroll copy paste tabcreate tabremove tabswitch".split()
 )
 ELEMENT_INTENTS = frozenset("click hover textinput submit change scroll copy paste".split())
-PREDICTED_INTENTS = frozenset("change click load say scroll submit textinput".split())  # the seven that are evaluated
 UNKNOWN = "<unk>"
 
 
@@ -127,6 +126,10 @@ class Demo:
     name: str
     turns: Sequence[ReplayTurn]
     pages: Pages = field(repr=False, compare=False)
+
+    def recorded(self) -> list[Mapping[str, Any]]:
+        """All turns in order, as published."""
+        return [turn.data for turn in self.turns]
 
     @classmethod
     def from_replay(cls, name: str, replay: Mapping[str, Any], pages: Pages) -> "Demo":

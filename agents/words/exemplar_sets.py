@@ -1,5 +1,5 @@
 """Exemplar sets of Synapse on MiniWoB++: which set fits a page, what a model is shown of the page, and what it is asked
-(planners.md 7.2 to 7.4). Core."""
+(sources.md M7.2 to M7.4). Core."""
 
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
@@ -58,7 +58,7 @@ class ExemplarSets(Protocol):
     """The exemplar sets of a project. The shell implements it over rows, tests over lists."""
 
     def prepare(self, embedded: bool) -> None:
-        """Check that there are sets, and embed their keys if they are searched. ValueError says how to get some."""
+        """Read the sets, and embed their keys if they are searched."""
         ...
 
     def nearest(self, query: np.ndarray, k: int) -> list[str]:
@@ -112,7 +112,7 @@ class PublishedExemplars:
 
     @classmethod
     def from_dict(cls, name: str, values: Mapping[str, Any]) -> "PublishedExemplars":
-        """An entry of the published `exemplars.json` (planners.md 7.1). Raises KeyError for what is missing."""
+        """An entry of the published `exemplars.json` (sources.md M7.1). Raises KeyError for what is missing."""
         demos = []
         for demo in values["demo"]:
             steps = demo.get("trajectory", [demo])

@@ -5,14 +5,14 @@ an endpoint.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from agents.llm.errors import BadReply, LlmError, RequestRefused
-from agents.llm.protocol import GREEDY, Image, Llm, Reply, Request, Sampling
+from agents.llm.protocol import GREEDY, Llm, Reply, Request, Sampling
 from agents.llm.protocol import Message as ChatMessage
 from agents.llm.tokens import counter
-from agents.types import DecisionUsage
+from agents.types import DecisionUsage, Image
 from agents.words.sequence import PagePart
 
 
@@ -64,18 +64,22 @@ class ChatPrompt:
 
 
 PlannerPrompt = PagePrompt | ChatPrompt
+CUT = "[…]"  # stands in a trace where something of a prompt was cut before a model read it
 
 
 @dataclass(frozen=True)
 class Generated:
     """An answer, the prompt as it was read, and its usage. With an `error` the text is empty. `others`: the further
-    samples, where several were drawn."""
+    samples, where several were drawn. `sent`: a page prompt of which parts were cut, as the model read it, with CUT
+    where it was; None where it read all. `model`: who answered, as an endpoint names it; "" of weights here."""
 
     text: str
     prompt: str
     usage: DecisionUsage
     error: str = ""
     others: tuple[str, ...] = ()
+    sent: PagePrompt | None = None
+    model: str = ""
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -116,9 +120,15 @@ class ChatGenerator:
     def generate(self, prompts: Sequence[PlannerPrompt], sampling: Sampling | None = None) -> list[Generated]:
         drawn = sampling or self.sampling
         requests = [self.request(prompt, drawn) for prompt in prompts]
+        replies = complete(self.llm, requests)
         return [
-            _generated(request, reply) for request, reply in zip(requests, complete(self.llm, requests), strict=True)
+            replace(_generated(request, reply), sent=self.sent(prompt))
+            for prompt, request, reply in zip(prompts, requests, replies, strict=True)
         ]
+
+    def sent(self, prompt: PlannerPrompt) -> PagePrompt | None:
+        """A page prompt as the model was sent it, where parts were cut: an endpoint is sent all."""
+        return None
 
     def request(self, prompt: PlannerPrompt, drawn: Sampling) -> Request:
         """The request that carries a prompt to the model: its messages, and how replies are drawn."""
@@ -147,4 +157,4 @@ def _generated(request: Request, reply: Reply | LlmError) -> Generated:
     usage = DecisionUsage(calls, reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.usage.cost)
     if isinstance(reply, LlmError):
         return Generated("", transcript(request.messages), usage, str(reply))
-    return Generated(reply.text, transcript(request.messages), usage, others=reply.texts[1:])
+    return Generated(reply.text, transcript(request.messages), usage, others=reply.texts[1:], model=reply.model)

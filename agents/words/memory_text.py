@@ -1,4 +1,4 @@
-"""The texts that multifaceted matching compares (Self-MAP; planners.md 5.2). Core."""
+"""The texts that multifaceted matching compares (Self-MAP; sources.md M5.2). Core."""
 
 from collections.abc import Sequence
 

@@ -22,7 +22,7 @@ _ID = re.compile(r"id=(\d+)")
 
 @dataclass(frozen=True)
 class ParseQuirks:
-    """Errors of the published parsers that can be reproduced, each named after its number in the specification."""
+    """Errors of the published parsers that can be reproduced, each named after its number (`Quirks`)."""
 
     q8_empty_reply_crashes: bool  # IndexError for an empty multiple-choice reply; else it means "none"
     q9_option_before_a_wraps: bool  # "@", "?", ... pick a choice counted from the end; else "none"

@@ -2,15 +2,13 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
-from agents.types import DecisionUsage, RecordedStep, recorded_page
-from annotations.dom.tree import Element
+from agents.types import DecisionUsage, OnPage, RecordedStep
 
 
 @dataclass(frozen=True)
-class PastStep:
+class PastStep(OnPage):
     """A step whose gold action may be shown, with the other elements of its page in the order of a recipe's ranker."""
 
     key: int  # of the step, for the caller to find rationales by
@@ -48,11 +46,6 @@ class PastStep:
             step.raw_html,
             step.action.node_id or "",
         )
-
-    @cached_property
-    def root(self) -> Element:
-        """The page, parsed when it is first asked for. Raises PageError."""
-        return recorded_page(self.html, self.turn_index, self.step_index)
 
     @property
     def target_id(self) -> str:

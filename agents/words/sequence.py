@@ -1,4 +1,4 @@
-"""The token sequence that the Flan-T5 planners of MindAct and Self-MAP read (planners.md 4.2).
+"""The token sequence that the Flan-T5 planners of MindAct and Self-MAP read (sources.md M4.2).
 
 System sentence, memory snippets, current page and question; every message is encoded in pieces, most of which end
 in the tokenizer's end-of-sequence token, also in the middle of the sequence. Core: a tokenizer is passed in.
@@ -40,14 +40,16 @@ def encode_messages(
     as MindAct reads single tasks."""
     ids: list[int] = []
     for message in messages:
-        for text, special in _pieces(message) if spoken else [(message.text, message.sender != "webpage")]:
+        for text, special in pieces(message, spoken):
             if text.strip():
                 ids += tokenizer.encode(text, add_special_tokens=special, truncation=True, max_length=max_piece)
     return ids
 
 
-def _pieces(message: PagePart) -> list[tuple[str, bool]]:
-    """The pieces of a message in a conversation: (text, whether special tokens are added)."""
+def pieces(message: PagePart, spoken: bool = True) -> list[tuple[str, bool]]:
+    """The pieces of a message: (text, whether special tokens are added)."""
+    if not spoken:
+        return [(message.text, message.sender != "webpage")]
     if message.sender == "webpage":
         if not message.text:
             return [("### Human: ", True)]

@@ -1,4 +1,4 @@
-"""Format one page with a task, as the MindAct family shows it to a planner (planner specification, section 4.1).
+"""Format one page with a task, as the MindAct family shows it to a planner (sources.md M4.1).
 
 The same text serves the current step and memory snippets of earlier steps; snippets have no block of previous actions.
 """

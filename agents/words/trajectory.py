@@ -1,4 +1,4 @@
-"""Prompts of trajectories as exemplars: Synapse, and AWM and MIMS which add workflows (planners.md 7.6, 8.3). Core.
+"""Prompts of trajectories as exemplars: Synapse, and AWM and MIMS which add workflows (sources.md M7.6, M8.3). Core.
 
 A prompt is system, exemplars (and workflows) as far as they fit, and the query. Pages are rendered once by `shown`
 and passed around as text.

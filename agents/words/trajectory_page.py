@@ -1,4 +1,4 @@
-"""What a trajectory prompt shows of a step: the page around a few elements, and the action (planners.md 7.6).
+"""What a trajectory prompt shows of a step: the page around a few elements, and the action (sources.md M7.6).
 
 Unlike MindAct's pages these keep angle brackets and the backend node ids themselves. Core.
 """

@@ -1,4 +1,4 @@
-"""Read the reply to a trajectory prompt: "Action: `TYPE [id] [value]` (why)" (planners.md 7.3, 7.6). Core."""
+"""Read the reply to a trajectory prompt: "Action: `TYPE [id] [value]` (why)" (sources.md M7.3, M7.6). Core."""
 
 import re
 from collections.abc import Sequence

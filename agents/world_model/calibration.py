@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from random import Random
 
 BINS = 10
 
@@ -69,3 +70,11 @@ def calibration_error(confidences: Sequence[float], right: Sequence[bool], count
         raise ValueError("no case, no calibration error")
     found = bins(confidences, right, count)
     return sum(one.count * abs(one.confidence - one.share) for one in found) / len(confidences)
+
+
+def error_by_chance(confidences: Sequence[float], count: int = BINS, draws: int = 200) -> float:
+    """The calibration error that confidences of this size and number have in the mean where each is exactly right: a
+    bin of few cases lies off by chance."""
+    rng = Random(0)
+    drawn = ([rng.random() < one for one in confidences] for _ in range(draws))
+    return sum(calibration_error(confidences, right, count) for right in drawn) / draws

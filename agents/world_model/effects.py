@@ -4,8 +4,9 @@
 itself gives stand in brackets, and other elements are found by role and name, by role and state, or as all of a role.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from agents.world_model.lines import PageLine, PageLines, line_of, unquoted
 from annotations.dom.differences.items import Change, PageDifference
 
 What = Literal["added", "removed", "changed"]
-Of = Literal["target", "named", "all"]
+Of = Literal["target", "within", "named", "all"]
 
 VALUE, TARGET = "⟨value⟩", "⟨element⟩"
 QUOTES = "'\""
@@ -25,8 +26,9 @@ MOST = 400  # effects of one action that are kept: a page that was replaced has 
 
 @dataclass(frozen=True)
 class Effect:
-    """One thing that an action changes. `of`: on which elements; `before` are the values of properties that change,
-    `after` the new ones; `renamed` is the new name."""
+    """One thing that an action changes. `of`: on which elements (within: inside of the one acted on, such as the option
+    that was chosen before); `before` are the values of properties that change, `after` the new ones; `renamed` is the
+    new name."""
 
     what: What
     role: str
@@ -74,9 +76,11 @@ class Words:
         for mark, said in self.pairs:
             if said and text == said:
                 return mark
-        for mark, said in self.pairs[:1]:
-            if len(said) >= SHORTEST and said in text:
-                return text.replace(said, mark)
+        (value, typed), (element, name) = self.pairs
+        if len(typed) >= SHORTEST and typed in text:
+            return text.replace(typed, value)
+        if len(name) >= SHORTEST:  # "From suggestions" beside the field "From", but not "Fromage" beside it
+            return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", element, text)
         return text
 
     def filled(self, text: str) -> str:
@@ -122,19 +126,17 @@ def effects_of(difference: PageDifference, page: PageLines, action: Action) -> l
     found = happenings(difference)
     gone = Counter(one.effect.role for one in found if one.effect.what == "removed")
     cleared = {role for role, count in gone.items() if count > 1 and count == len(page.of_role(role))}
+    within = {line.node_id for line in page.inside(target)} if target else set()
     told: list[Effect] = [Effect("removed", role, of="all") for role in sorted(cleared)]
     for one in found:
         if one.effect.what == "removed" and one.effect.role in cleared:
             continue
-        told.append(_told(one, words, target))
+        told.append(_effect_in_words(one, words, target, within))
     return told[:MOST]
 
 
-def _told(one: Happening, words: Words, target: PageLine | None) -> Effect:
-    effect = one.effect
-    of: Of = (
-        "target" if target is not None and one.before is not None and one.before.node_id == target.node_id else "named"
-    )
+def _effect_in_words(one: Happening, words: Words, target: PageLine | None, within: Collection[str]) -> Effect:
+    effect, of = one.effect, _place(one, target, within)
     return replace(
         effect,
         of=of,
@@ -143,6 +145,14 @@ def _told(one: Happening, words: Words, target: PageLine | None) -> Effect:
         after={key: _marked(value, words) for key, value in effect.after.items()},
         renamed=None if effect.renamed is None else words.marked(effect.renamed),
     )
+
+
+def _place(one: Happening, target: PageLine | None, within: Collection[str]) -> Of:
+    if target is None or one.before is None:
+        return "named"
+    if one.before.node_id == target.node_id:
+        return "target"
+    return "within" if one.before.node_id in within else "named"
 
 
 def _marked(value: str, words: Words) -> str:
@@ -196,12 +206,16 @@ def _after(line: PageLine, effect: Effect) -> PageLine:
 
 
 def _meant(effect: Effect, page: PageLines, target: PageLine | None, gone: set[int]) -> Sequence[PageLine]:
-    """The elements of this page that an effect is on: the one that is acted on, all of a role, one of that name, or
-    else the only one in the state of `before`."""
+    """The elements of this page that an effect is on: the one that is acted on, all of a role, one of that name (inside
+    of the one acted on, where it was inside of it before), or else the only one in the state of `before`."""
     if effect.of == "target":
         return [target] if target is not None else []
     if effect.of == "all":
         return page.of_role(effect.role)
+    if effect.of == "within" and target is not None:
+        inside = [line for line in page.inside(target) if line.role == effect.role and _is_in(line, effect.before)]
+        same = [line for line in inside if line.name == effect.name and id(line) not in gone]
+        return same[:1] or (inside if effect.what == "changed" and len(inside) == 1 else [])
     if named := page.named(effect.role, effect.name):
         return [line for line in named if id(line) not in gone][:1]
     if effect.what == "removed":

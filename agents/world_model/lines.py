@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 
 from annotations.dom.differences.items import PageItem, items
 
@@ -45,13 +46,15 @@ def unquoted(literal: str) -> str:
 
 @dataclass(frozen=True)
 class PageLines:
-    """The elements of a page, which can be found by id, by role and by name."""
+    """The elements of a page, which can be found by id, by role, by name and by what they are inside of."""
 
     lines: Sequence[PageLine]
+    depths: Sequence[int] = ()  # of each line, its tabs
 
     @classmethod
     def of(cls, tree: str) -> "PageLines":
-        return cls([line_of(item) for item in items(tree)])
+        found = [(line_of(item), line.count("\t")) for line in tree.split("\n") for item in items(line)]
+        return cls([line for line, _ in found], [depth for _, depth in found])
 
     @cached_property
     def _by_id(self) -> Mapping[str, PageLine]:
@@ -67,6 +70,12 @@ class PageLines:
     def at(self, node_id: str | None) -> PageLine | None:
         """The element of that id; of several lines the first."""
         return self._by_id.get(node_id or "")
+
+    def inside(self, outer: PageLine) -> Sequence[PageLine]:
+        """The elements inside of one of the page: the lines behind it that are further in."""
+        place = next((place for place, line in enumerate(self.lines) if line is outer), len(self.lines))
+        further = takewhile(lambda behind: self.depths[behind] > self.depths[place], range(place + 1, len(self.depths)))
+        return [self.lines[behind] for behind in further]
 
     def named(self, role: str, name: str) -> Sequence[PageLine]:
         return self._by_name.get((role, name), ())

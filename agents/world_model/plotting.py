@@ -37,6 +37,7 @@ class ReliabilityMark:
     y: float
     r: float
     words: str
+    of: ReliabilityBin
 
 
 def marks(found: Sequence[ReliabilityBin]) -> list[ReliabilityMark]:
@@ -47,6 +48,7 @@ def marks(found: Sequence[ReliabilityBin]) -> list[ReliabilityMark]:
             _y(one.share),
             round(2 + 8 * (one.count / total) ** 0.5, 1),
             f"{one.count} of confidence {one.confidence:.0%}: {one.share:.0%} right",
+            one,
         )
         for one in found
     ]

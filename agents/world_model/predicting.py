@@ -9,7 +9,7 @@ from typing import Protocol
 
 from agents.types import Action
 from agents.world_model.calibration import Calibration
-from agents.world_model.effects import Effect, Happening, agreement, applied, difference_of, facts
+from agents.world_model.effects import Effect, Happening, applied, difference_of, facts
 from agents.world_model.lines import PageLine, PageLines
 from annotations.dom.accessibility import accessibility_tree
 from annotations.dom.differences.items import PageDifference
@@ -18,7 +18,6 @@ from annotations.dom.tree import Element
 NEIGHBOURS = 12  # past cases that are looked at
 SHARPNESS = 20.0  # how much more a more similar case counts
 SAME_NAME, SAME_SITE = 0.15, 0.1  # what an element of the same name, and the same website, add to the similarity
-LIKELY = 0.5  # share of the cases by weight from which a fact is expected
 NOTHING = "The page is expected to stay as it is."
 
 
@@ -86,7 +85,7 @@ class TransitionStore(Protocol):
 @dataclass(frozen=True)
 class Prediction:
     """What an action is expected to change. `confidence`: the share of such predictions that were right in everything;
-    `raw`: how far the cases agree; `cases`: the transitions that it follows from."""
+    `raw`: the share of the cases that say so, by weight; `cases`: the transitions that it follows from."""
 
     happenings: tuple[Happening, ...]
     confidence: float
@@ -111,13 +110,12 @@ class Prediction:
 class _Vote:
     weight: float
     happenings: tuple[Happening, ...]
-    facts: Counter[str]
 
 
 @dataclass
 class RetrievedEffects:
     """A world model without training: it looks up what happened in the most similar cases, carries that over to the
-    page at hand, and expects what most of them agree on."""
+    page at hand, and expects what most of them say, by weight."""
 
     store: TransitionStore
     calibration: Calibration = field(default_factory=Calibration)
@@ -132,14 +130,12 @@ class RetrievedEffects:
     def _prediction(self, situation: Situation, cases: Sequence[PastCase]) -> Prediction:
         if not cases:
             return Prediction((), self.elsewhere.of(0.0), 0.0)
-        near = [nearness(situation, case) for case in cases]
-        votes = [_vote(situation, case, SHARPNESS * (one - max(near))) for case, one in zip(cases, near, strict=True)]
-        expected = _expected(votes)
-        said, total = facts(expected), sum(vote.weight for vote in votes)
-        agreed = sum(vote.weight * agreement(said, vote.facts) for vote in votes) / total
+        top = max(nearness(situation, case) for case in cases)
+        votes = [_vote(situation, case, SHARPNESS * (nearness(situation, case) - top)) for case in cases]
+        expected, share = _most_expected(votes)
         is_known = any(case.website == situation.website for case in cases)
         curve = self.calibration if is_known else self.elsewhere
-        return Prediction(tuple(expected), curve.of(agreed), agreed, tuple(cases))
+        return Prediction(expected, curve.of(share), share, tuple(cases))
 
 
 def nearness(situation: Situation, case: PastCase) -> float:
@@ -153,21 +149,17 @@ def nearness(situation: Situation, case: PastCase) -> float:
 
 
 def _vote(situation: Situation, case: PastCase, exponent: float) -> _Vote:
-    found = tuple(applied(case.effects, situation.lines, situation.action))
-    return _Vote(math.exp(exponent), found, facts(found))
+    return _Vote(math.exp(exponent), tuple(applied(case.effects, situation.lines, situation.action)))
 
 
-def _expected(votes: Sequence[_Vote]) -> list[Happening]:
-    """The happenings that at least half of the votes have, by weight. Where equal ones happen several times, each
-    further time needs its own half."""
-    weights: Counter[tuple[tuple[str, ...], int]] = Counter()
-    example: dict[tuple[tuple[str, ...], int], Happening] = {}
+def _most_expected(votes: Sequence[_Vote]) -> tuple[tuple[Happening, ...], float]:
+    """What most votes say by weight, as a whole (of equals, the most similar case's), and its share of the weight. Put
+    together of what each fact's majority says, it would be what no case has shown."""
+    weights: Counter[frozenset[tuple[str, int]]] = Counter()
+    said: dict[frozenset[tuple[str, int]], tuple[Happening, ...]] = {}
     for vote in votes:
-        seen: Counter[tuple[str, ...]] = Counter()
-        for one in vote.happenings:
-            told = tuple(one.effect.facts())
-            seen[told] += 1
-            weights[told, seen[told]] += vote.weight  # type: ignore[assignment]
-            example.setdefault((told, seen[told]), one)
-    half = LIKELY * sum(vote.weight for vote in votes)
-    return [example[key] for key, weight in weights.items() if weight >= half]
+        told = frozenset(facts(vote.happenings).items())
+        weights[told] += vote.weight  # type: ignore[assignment]
+        said.setdefault(told, vote.happenings)
+    most, weight = weights.most_common(1)[0]
+    return said[most], weight / sum(weights.values())

@@ -1,5 +1,5 @@
 """Transitions in the forms that WMA publishes: annotated samples, and records that a model is trained on. Core
-(dmr_wma.md B2.1, B2.3)."""
+(sources.md B2.1, B2.3)."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -13,7 +13,7 @@ from django.template.response import TemplateResponse
 from knox.models import AuthToken
 
 from annotations.access.sign_in_views import invite_url
-from annotations.admin_base import LeanAdmin, SuperuserOnly, count_of
+from annotations.admin_base import LeanAdmin, MadeElsewhere, SuperuserOnly, count_of
 from annotations.models import (
     AccessEvent,
     Dataset,
@@ -21,6 +21,7 @@ from annotations.models import (
     Invite,
     Membership,
     Project,
+    SharedSecret,
     TokenGrant,
     TryCount,
 )
@@ -221,3 +222,10 @@ class IdempotencyKeyAdmin(LookedUp):
     list_filter = ["status"]
     search_fields = ["key", "user__username"]
     date_hierarchy = "created_at"
+
+
+@admin.register(SharedSecret)
+class SharedSecretAdmin(MadeElsewhere):
+    list_display = ["hostname", "told_at"]
+    exclude = ["fingerprint"]
+    search_fields = ["hostname"]

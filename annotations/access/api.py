@@ -16,7 +16,8 @@ from rest_framework.views import APIView
 
 from annotations.access import factors, rules, trail
 from annotations.access.forms import is_right_code
-from annotations.access.tokens import TooManyTokens, make_token
+from annotations.access.people import signed_in
+from annotations.access.tokens import TooManyTokens, make_token, revoke
 from annotations.models import AccessEvent, Membership, Scope
 
 
@@ -103,7 +104,7 @@ class LogoutView(APIView):
     @extend_schema(request=None, responses={204: None})
     def post(self, request: Request) -> Response:
         """Revoke the token that this request is made with."""
-        request.auth.delete()
+        revoke(signed_in(request), pk=request.auth.pk)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 

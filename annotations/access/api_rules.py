@@ -62,8 +62,8 @@ class JobThrottle(throttling.UserRateThrottle):
     def give_back(self) -> None:
         """Forget the request that was counted last: it has started nothing."""
         if getattr(self, "history", None):
-            held = self.cache.get(self.key, [])
-            self.cache.set(self.key, [moment for moment in held if moment != self.now], self.duration)
+            counted = self.cache.get(self.key, [])
+            self.cache.set(self.key, [moment for moment in counted if moment != self.now], self.duration)
 
 
 class ForecastThrottle(throttling.UserRateThrottle):

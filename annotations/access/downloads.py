@@ -123,5 +123,5 @@ def _csv_line(values: Iterable[Any]) -> str:
 
 
 def safe_cell(value: Any) -> Any:
-    """A text that a spreadsheet would run as a formula, made harmless with an apostrophe (security.md S20)."""
+    """A text that a spreadsheet would run as a formula, made harmless with an apostrophe."""
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value

@@ -6,6 +6,7 @@ from typing import Any
 
 from allauth.account.forms import ChangePasswordForm
 from allauth.core import context
+from allauth.core.internal.cryptokit import normalize_user_code
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
 from allauth.mfa.totp.forms import ActivateTOTPForm
 from allauth.mfa.webauthn.forms import (
@@ -17,6 +18,7 @@ from allauth.mfa.webauthn.forms import (
 from django import forms
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.forms import SetPasswordForm, UserCreationForm
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -29,7 +31,7 @@ CODE_SECONDS = 120  # longer than any code is good for
 
 
 @contextmanager
-def _counted(user: Any) -> Iterator[None]:
+def _counted(user: AbstractBaseUser | None) -> Iterator[None]:
     """Count a wrong try for the user (and the client) unless what runs inside ends without an exception."""
     trial = throttle.begin(context.request, user.get_username() if user else "")
     yield
@@ -47,12 +49,12 @@ class PasswordForm(ChangePasswordForm):
 class OneTime:
     """A one-time or recovery code."""
 
-    user: Any
+    user: User
 
     def clean_code(self) -> str:
         with _counted(self.user):
             code = super().clean_code()  # type: ignore[misc]  # of the form that this is mixed into
-            if not counters.first_use(f"code:{self.user.pk}:{code}", CODE_SECONDS):
+            if not counters.first_use(f"code:{self.user.pk}:{normalize_user_code(code)}", CODE_SECONDS):
                 raise ValidationError("This code was used already. Wait for the next one.")
         return code
 
@@ -83,7 +85,7 @@ class FirstCodeForm(ActivateTOTPForm):
 class Passkey:
     """The browser's answer for a passkey; it is JSON that anybody can make up."""
 
-    user: Any
+    user: User
 
     def clean_credential(self) -> Any:
         with _counted(self.user), _told_if_wrong(self.user), _well_formed():
@@ -91,7 +93,7 @@ class Passkey:
 
 
 @contextmanager
-def _told_if_wrong(user: Any) -> Iterator[None]:
+def _told_if_wrong(user: User | None) -> Iterator[None]:
     """Record a wrong passkey in the trail of access, as the library does so for codes only. Whose passkey it is may be
     made up at the sign-in, so the account is recorded only where the passkey is its second factor."""
     try:

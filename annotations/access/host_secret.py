@@ -32,7 +32,7 @@ def fingerprint(key: str) -> str:
 def compare() -> None:
     """Raises OtherSecret. The first host that starts says which key is shared."""
     own = fingerprint(settings.SECRET_KEY)
-    shared, _ = SharedSecret.objects.get_or_create(id=THE_ONE, defaults=_told(own))
+    shared, _ = SharedSecret.objects.get_or_create(id=THE_ONE, defaults=_columns(own))
     if shared.fingerprint != own:
         raise OtherSecret(
             f"the SECRET_KEY of this host is not the one that all hosts of this database share (told by "
@@ -79,8 +79,8 @@ def rotate(forget_old: bool = False) -> None:
             "the old key is not among SECRET_KEY_FALLBACKS: without it everybody signs in anew and sets up one-time "
             "codes again; add it there, or use --forget-old"
         )
-    SharedSecret.objects.update_or_create(id=THE_ONE, defaults=_told(own))
+    SharedSecret.objects.update_or_create(id=THE_ONE, defaults=_columns(own))
 
 
-def _told(own: str) -> dict[str, str]:
+def _columns(own: str) -> dict[str, str]:
     return {"fingerprint": own, "hostname": socket.gethostname()[:100]}

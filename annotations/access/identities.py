@@ -6,12 +6,14 @@ write it into the provider would take the account over. Linking is done by someb
 
 from typing import Any
 
+import jwt
 import requests
 from allauth.account.internal.decorators import login_not_required
 from allauth.core.exceptions import ImmediateHttpResponse
-from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter, get_adapter
 from allauth.socialaccount.internal import jwtkit
 from allauth.socialaccount.models import SocialApp, SocialLogin
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView, OAuth2LoginView
 from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
 from django.conf import settings
@@ -23,6 +25,13 @@ from django.shortcuts import render
 from annotations.access.events import record
 from annotations.models import AccessAction, Invite
 
+# By the kind of the provider's key: none that a public key could be mistaken for the secret of.
+SIGNATURES = {
+    "RSA": ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+    "EC": ["ES256", "ES384", "ES512"],
+    "OKP": ["EdDSA"],
+}
+CLOCKS_DIFFER_SECONDS = 60  # between the provider and us, at most
 INVITE_KEY = "invite"  # in the session: the digest of the one-time link by which somebody came
 
 
@@ -75,13 +84,32 @@ class VerifyingAdapter(OpenIDConnectOAuth2Adapter):
     """Checks the signature of the ID token, also where it came straight from the provider."""
 
     def _decode_id_token(self, app: SocialApp, id_token: str) -> dict[str, Any]:
-        return jwtkit.verify_and_decode(
-            credential=id_token,
-            keys_url=self.openid_config["jwks_uri"],
-            issuer=self.openid_config["issuer"],
-            audience=app.client_id,
-            lookup_kid=jwtkit.lookup_kid_jwk,
-        )
+        with get_adapter().get_requests_session() as session:
+            found = session.get(self.openid_config["jwks_uri"])
+            found.raise_for_status()
+        try:
+            key = _signing_key(jwt.PyJWKSet.from_dict(found.json()), jwt.get_unverified_header(id_token))
+            claims: dict[str, Any] = jwt.decode(
+                id_token,
+                key.key,
+                algorithms=SIGNATURES[str(key.key_type)],
+                issuer=self.openid_config["issuer"],
+                audience=app.client_id,
+                leeway=CLOCKS_DIFFER_SECONDS,
+            )
+        except (jwt.PyJWTError, AttributeError, LookupError, TypeError) as error:
+            raise OAuth2Error("Invalid id_token") from error
+        jwtkit.verify_jti(claims)
+        return claims
+
+
+def _signing_key(keys: jwt.PyJWKSet, header: dict[str, Any]) -> jwt.PyJWK:
+    """The key that a token names. A provider with one key need not name it (OpenID Connect Core, 10.1)."""
+    signing = [key for key in keys.keys if key.public_key_use in {None, "sig"} and key.key_type in SIGNATURES]
+    named = [key for key in signing if key.key_id == header["kid"]] if "kid" in header else signing
+    if len(named) != 1:
+        raise LookupError(f"{len(named)} keys fit a token that names {header.get('kid')!r}")
+    return named[0]
 
 
 @login_not_required

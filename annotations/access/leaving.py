@@ -42,8 +42,8 @@ def end_reset_links(user_id: int) -> None:
 @transaction.atomic
 def remove_member(member: Membership) -> int:
     """End a membership. What they made stays; what they had not finished goes back to the queue: how many items."""
-    held = Assignment.objects.filter(user=member.user, item__session__campaign__project=member.project)
-    rows = list(held.unfinished().lock())
+    theirs = Assignment.objects.filter(user=member.user, item__session__campaign__project=member.project)
+    rows = list(theirs.unfinished().lock())
     for row in rows:
         row.free_place()
     member.delete()

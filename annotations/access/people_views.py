@@ -75,7 +75,7 @@ def remove_member(request: HttpRequest, pk: int) -> HttpResponse:
 def withdraw(request: HttpRequest, pk: int) -> HttpResponse:
     """Delete an open invitation: its link no longer works."""
     invites = Invite.objects.open().filter(project__in=rules.projects(request.user, "manage"))
-    get_object_or_404(invites, pk=pk).delete()
+    get_object_or_404(invites, pk=pk).withdraw()
     messages.success(request, "The invitation is withdrawn: its link no longer works.")
     return redirect("people")
 

@@ -96,6 +96,7 @@ PROJECT_PATHS = {
     "ReviewReason": "project",
     "ReviewQueue": "project",
     "ReviewTask": "queue__project",
+    "RiskForecast": "step__turn__conversation__dataset__project",
     "RiskLabel": "step__turn__conversation__dataset__project",
 }
 # Pages are stored once by content, whatever the project: one exists for a user when a step of theirs shows it.
@@ -226,8 +227,8 @@ class Rights:
     def _memberships(self) -> dict[int, tuple[str, bool]]:
         """Project -> role, whether its gold is seen."""
         rows = Membership.objects.filter(user_id=self.user.pk or 0).order_by("project_id")
-        held = rows.values_list("project_id", "role", "sees_test_gold")
-        return {project: (role, gold) for project, role, gold in held}
+        memberships = rows.values_list("project_id", "role", "sees_test_gold")
+        return {project: (role, gold) for project, role, gold in memberships}
 
     @property
     def _is_superuser(self) -> bool:
@@ -263,12 +264,12 @@ class Rights:
     def epoch(self) -> str:
         """A digest that changes with everything that decides what the user is shown, so that addresses signed with it
         stop working."""
-        held = [] if self._is_superuser else [(project, *facts) for project, facts in self._memberships.items()]
-        return _epoch(self.user.pk, self.user.is_active, self._is_superuser, held)
+        memberships = [] if self._is_superuser else [(project, *facts) for project, facts in self._memberships.items()]
+        return _epoch(self.user.pk, self.user.is_active, self._is_superuser, memberships)
 
 
-def _epoch(user_id: int | None, is_active: bool, is_superuser: bool, held: Sequence[tuple]) -> str:
-    return hashlib.sha256(repr((user_id, is_active, is_superuser, list(held))).encode()).hexdigest()[:16]
+def _epoch(user_id: int | None, is_active: bool, is_superuser: bool, memberships: Sequence[tuple]) -> str:
+    return hashlib.sha256(repr((user_id, is_active, is_superuser, list(memberships))).encode()).hexdigest()[:16]
 
 
 def rights_of(request: HttpRequest) -> Rights:
@@ -288,8 +289,8 @@ def holds(user_id: int, epoch: str) -> bool:
         return False
     is_active, is_superuser = found[0][:2]
     everything = is_active and is_superuser
-    held = [] if everything else [tuple(row[2:]) for row in found if row[2] is not None]
-    return _epoch(user_id, is_active, everything, held) == epoch
+    memberships = [] if everything else [tuple(row[2:]) for row in found if row[2] is not None]
+    return _epoch(user_id, is_active, everything, memberships) == epoch
 
 
 def is_opening(step: Step) -> bool:

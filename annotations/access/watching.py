@@ -90,7 +90,7 @@ def _user_saved(instance: Any, created: bool, **kwargs: Any) -> None:
                 look_again(instance.pk)
 
 
-def _is_upgrade(user: Any) -> bool:
+def _is_upgrade(user: User) -> bool:
     """Whether the password is merely hashed anew: Django does so at a sign-in when its way of hashing has become
     stronger."""
     return getattr(user, "_password", None) is None

@@ -12,6 +12,7 @@ from annotations.campaigns.propose import proposing
 from annotations.campaigns.quality import ORDERS, SHOWN
 from annotations.forms import FilterForm, choice_field, row_field
 from annotations.models import DEFAULT_RUBRIC, Assignment, Campaign, Dataset, Item, Stage
+from annotations.models.projects import User
 from annotations.models.queue import ItemQuerySet
 
 CODE = re.compile(r"[a-z][a-z0-9-]{0,39}")
@@ -113,7 +114,7 @@ class CampaignForm(forms.ModelForm):
         return values
 
     @transaction.atomic
-    def save_for(self, user: Any) -> Campaign:
+    def save_for(self, user: User) -> Campaign:
         """Store it; a new campaign gets its project, its maker and first guidelines."""
         campaign = self.instance
         campaign.rubric = self.cleaned_data["rubric"]

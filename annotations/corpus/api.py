@@ -30,6 +30,7 @@ from annotations.models import (
     Turn,
     Website,
 )
+from annotations.models.conversations import StepQuerySet
 from annotations.models.pages import SnapshotQuerySet
 
 SHA256 = "[0-9a-f]{64}"
@@ -102,7 +103,7 @@ class ConversationViewSet(ReadOnlyViewSet):
         rows = super().get_queryset()
         if self.action == "list":
             return rows
-        steps = serializers.steps_for_api(Step.objects.order_by("index"))
+        steps = Step.objects.order_by("index").with_checksums(rules.OPENING)
         turns = Turn.objects.order_by("index").prefetch_related(Prefetch("steps", queryset=steps))
         return rows.prefetch_related(Prefetch("turns", queryset=turns))
 
@@ -123,7 +124,9 @@ class StepViewSet(ReadOnlyViewSet):
     filterset_class = filters.StepFilter
 
     def get_queryset(self) -> QuerySet[Step]:
-        rows = serializers.steps_for_api(super().get_queryset())
+        steps = super().get_queryset()
+        assert isinstance(steps, StepQuerySet)
+        rows = steps.with_checksums(rules.OPENING)
         return rows.defer(None) if self.action == "candidates" else rows
 
     @extend_schema(responses=serializers.StepCandidatesSerializer)

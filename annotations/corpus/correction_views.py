@@ -10,8 +10,8 @@ from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.corpus import correcting
 from annotations.corpus.turn_correction_views import SAID as WORDING_SAID
-from annotations.corpus.turn_correction_views import asked_of_step, carried_out, turn_corrections
-from annotations.models import Correction, Operation
+from annotations.corpus.turn_correction_views import ask_again, asked_of_step, carried_out, turn_corrections, written
+from annotations.models import Correction, CorrectionRefused, Operation
 from annotations.paging import page_of
 
 PLACE = "step__turn__conversation"
@@ -42,8 +42,9 @@ def correction(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(_visible(request), pk=pk)
     project = found.step.turn.conversation.dataset.project
     if request.method == "POST":
-        carried_out(request, correcting.CorrectionDesk(found), ("operation", "value", "node_id"), SAID)
-        return redirect("correction", pk)
+        if carried_out(request, correcting.CorrectionDesk(found), PROPOSAL, SAID):
+            return redirect("correction", pk)
+        found = get_object_or_404(_visible(request), pk=pk)
     desk = correcting.GoldDesk(found.step)
     context = {
         "correction": found,
@@ -53,7 +54,7 @@ def correction(request: HttpRequest, pk: int) -> HttpResponse:
         "operations": Operation.choices,
         "proposed_label": desk.labels.get(found.node_id, ""),
         "suggested_label": desk.labels.get(found.suggested.get("node_id", ""), ""),
-        "asked": correcting.CorrectionDesk(found).start(),
+        "asked": correcting.CorrectionDesk(found).start() | written(request, PROPOSAL),
         "may_correct": found.state in Correction.UNFINISHED and rules.can(request.user, "annotate", project),
         "may_decide": found.state in Correction.UNFINISHED and rules.can(request.user, "review", project),
         "may_dismiss": not found.is_kept_from(signed_in(request)),
@@ -70,9 +71,13 @@ def ask_correction(request: HttpRequest, pk: int) -> HttpResponse:
     if not reason:
         messages.error(request, "Say what is wrong with the recorded action.")
         return redirect("step", pk)
-    return redirect("correction", Correction.objects.ask(step, signed_in(request), reason).pk)
+    try:
+        return redirect("correction", Correction.objects.ask(step, signed_in(request), reason).pk)
+    except CorrectionRefused as error:
+        return ask_again(request, step, reason, error, "correction-ask")
 
 
+PROPOSAL = ("operation", "value", "node_id")
 SAID = WORDING_SAID | {
     "accept": "The step has this gold now; the next release has it too, and scores follow.",
     "dismiss": "The recorded gold stands.",

@@ -14,12 +14,12 @@ from rest_framework.response import Response
 from annotations.access import idempotency, rules
 from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.access.people import signed_in
-from annotations.access.requests import RequestSerializer
+from annotations.access.requests import OwnRowField, ReasonField, RequestSerializer
 from annotations.corpus.correcting import DOES, MAX_VALUE, CorrectionDesk, carry_out, require_may_ask
 from annotations.corpus.rewording import MAX_INSTRUCTION, WordingDesk
-from annotations.corpus.serializers import OwnRowField, UsernameField
+from annotations.corpus.serializers import UsernameField
 from annotations.models import Correction, CorrectionRefused, Operation, Scope, Step, TurnCorrection
-from annotations.models.corrections import MAX_REASON, Corrected
+from annotations.models.corrections import Corrected
 
 SAID = [
     *("id", "conversation", "state", "reason", "asked_by", "asked_at", "corrected_by", "corrected_at"),
@@ -66,7 +66,7 @@ class AskSerializer(RequestSerializer):
     """What is wrong at a step, or with the turn that it belongs to."""
 
     step = OwnRowField(queryset=Step.objects.select_related("turn__conversation__dataset__project"))
-    reason = serializers.CharField(max_length=MAX_REASON, help_text="Why it is wrong.")
+    reason = ReasonField(help_text="Why it is wrong.")
 
 
 class NewGoldSerializer(RequestSerializer):
@@ -87,7 +87,7 @@ class NewWordingSerializer(RequestSerializer):
 
 
 class NoteSerializer(RequestSerializer):
-    note = serializers.CharField(max_length=MAX_REASON, allow_blank=True, default="")
+    note = ReasonField(allow_blank=True, default="")
 
 
 class OfCorrection(filters.FilterSet):
@@ -160,7 +160,7 @@ class CorrectedActions(ReadOnlyViewSet):
         return Response(self.get_serializer(self.get_queryset().get(pk=found.pk)).data)
 
 
-def _told(row: type[CorrectedSerializer], proposal: type[RequestSerializer]) -> Callable[[Any], Any]:
+def _schema_of_actions(row: type[CorrectedSerializer], proposal: type[RequestSerializer]) -> Callable[[Any], Any]:
     """Describe the actions of a viewset of corrections for the API schema."""
     responses = {200: row, 409: RefusedSerializer}
     decided = extend_schema(request=NoteSerializer, responses=responses)
@@ -173,7 +173,7 @@ def _told(row: type[CorrectedSerializer], proposal: type[RequestSerializer]) -> 
     )
 
 
-@_told(CorrectionSerializer, NewGoldSerializer)
+@_schema_of_actions(CorrectionSerializer, NewGoldSerializer)
 class CorrectionViewSet(CorrectedActions):
     """Recorded actions that somebody found wrong; those of test splits are left out where their gold is hidden."""
 
@@ -192,7 +192,7 @@ class CorrectionViewSet(CorrectedActions):
         return Correction.objects.ask(step, signed_in(self.request), reason)
 
 
-@_told(TurnCorrectionSerializer, NewWordingSerializer)
+@_schema_of_actions(TurnCorrectionSerializer, NewWordingSerializer)
 class TurnCorrectionViewSet(CorrectedActions):
     """Turns that somebody found worded wrongly or beginning at a wrong step."""
 

@@ -1,4 +1,4 @@
-"""What clients may filter by: explicit fields only, each with one lookup (security.md S11).
+"""What clients may filter by: explicit fields only, each with one lookup.
 
 Parents are given as numbers, not as choices: a choice would tell an id of another project from one that does not exist.
 """

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet
 
 from annotations.datasets import READERS, WRITERS
-from annotations.forms import MOST, FilterForm, choice_field, row_field
+from annotations.forms import MOST, FilterForm, choice_field, offer_projects
 from annotations.models import Conversation, ConversationTally, Dataset, Project, Split, Turn
 
 AS_THE_SOURCE_SAYS = ("", "as the source says")
@@ -32,9 +32,6 @@ class ConversationFilterForm(FilterForm):
         choice_field(self, "split").choices = [("", "all splits"), *((split, split) for split in used)]
         choice_field(self, "website").choices = [("", "all websites"), *((name, name) for name in names)]
         self.is_valid()
-
-    def active(self) -> dict[str, str]:
-        return {name: self.cleaned_data[name] for name in self.fields if self.cleaned_data.get(name)}
 
     def query(self) -> str:
         """ "?split=train&q=…", or "" without a filter."""
@@ -102,4 +99,4 @@ class ImportForm(forms.Form):
 
     def __init__(self, *args, projects: QuerySet[Project], **kwargs) -> None:
         super().__init__(*args, **kwargs)
-        row_field(self, "project").queryset = projects
+        offer_projects(self, projects)

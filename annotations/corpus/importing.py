@@ -31,7 +31,7 @@ FAULTS = (Unstorable, PageError, PageTooLarge, DataError, IntegrityError)
 
 @dataclass
 class ImportReport:
-    """What an import did; `to_dict` is the JSON contract of design.md section 4."""
+    """What an import did; `to_dict` is what `import_dataset --json` prints, whose keys stay."""
 
     dataset: str
     conversations: int = 0
@@ -145,7 +145,7 @@ def import_files(
     start = start if start.begun else replace(start, begun=timezone.now().isoformat())
     report = report or ImportReport(dataset.name)
     already_read = dataset.conversations.written_since(datetime.fromisoformat(start.begun))  # by earlier slices
-    batch = _Batch(ConversationStore(dataset, split), report, already_read)
+    batch = _WaitingRecords(ConversationStore(dataset, split), report, already_read)
     sizes = [_size(file) for file in files]
     begun = time.monotonic() - report.seconds
 
@@ -219,7 +219,7 @@ def _warnings(dataset: Dataset, report: ImportReport) -> list[str]:
     return warnings
 
 
-class _Batch:
+class _WaitingRecords:
     """Records that wait to be stored together, and the ids of all records of this import so far."""
 
     def __init__(self, store: ConversationStore, report: ImportReport, seen: dict[str, str]) -> None:

@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from django.db.models import BooleanField, ExpressionWrapper, F, QuerySet
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from annotations.access import rules
-from annotations.access.requests import RequestSerializer
+from annotations.access.requests import OwnRowField, RequestSerializer
 from annotations.access.rules import Sight
 from annotations.corpus.rationales import MAX_LENGTH
 from annotations.models import (
@@ -65,26 +63,8 @@ class TargetSerializer(serializers.ModelSerializer):
         fields = ["node_id", "position", "node_order", "pruned", "is_original", "is_top_level"]
 
 
-def steps_for_api(rows: QuerySet[Step]) -> QuerySet[Step]:
-    """The steps with all that `StepSerializer` reads: pages by their SHA-256 without their bytes, and whose gold they
-    hold."""
-    return (
-        rows.defer("candidates")
-        .annotate(
-            snapshot_sha256=F("snapshot__sha256"),
-            raw_snapshot_sha256=F("raw_snapshot__sha256"),
-            snapshot_after_sha256=F("snapshot_after__sha256"),
-            screenshot_sha256=F("screenshot__sha256"),
-            split=F("turn__conversation__split"),
-            project_id=F("turn__conversation__dataset__project_id"),
-            opening=ExpressionWrapper(rules.OPENING, output_field=BooleanField()),
-        )
-        .prefetch_related("targets")
-    )
-
-
 class StepSerializer(serializers.ModelSerializer):
-    """A gold step; pages are named by their SHA-256. Expects rows of `steps_for_api`."""
+    """A gold step; pages are named by their SHA-256. Expects rows of `StepQuerySet.with_checksums`."""
 
     # Null, with gold_hidden true, for steps of test splits whose gold the reader may not see; of their steps but the
     # first the pages are too, which show what the gold action before did (`access.rules.Sight`).
@@ -206,15 +186,6 @@ class ScreenshotSerializer(serializers.ModelSerializer):
 @extend_schema_field(serializers.CharField(allow_null=True))
 class UsernameField(serializers.CharField):
     """The name of a user; the account may have been removed."""
-
-
-class OwnRowField(serializers.PrimaryKeyRelatedField):
-    """A row by its id; one of another project gives the same message as one that does not exist."""
-
-    def get_queryset(self) -> QuerySet[Any]:
-        rows = super().get_queryset()
-        assert rows is not None
-        return rules.visible(self.context["request"].user, rows)
 
 
 class RationaleSerializer(serializers.ModelSerializer):

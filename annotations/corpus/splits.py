@@ -1,4 +1,4 @@
-"""Checks what each split promises (design.md section 5): which websites and domains of it training must, or must not,
+"""Checks what each split promises: which websites and domains of it training must, or must not,
 have. Core: rows in, sentences out."""
 
 from collections import defaultdict

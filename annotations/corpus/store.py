@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -36,6 +36,9 @@ from annotations.sandbox import page_questions
 
 StoredRow = TypeVar("StoredRow", bound=models.Model)
 DEFAULT_SPLIT = Split.TRAIN
+# By what else a stored conversation is used, so that none takes its place: rows, and what is said of them. Higher wings
+# add theirs.
+USES: list[tuple[Callable[[Conversation], models.QuerySet[Any]], str]] = []
 
 
 class ConversationStore:
@@ -91,7 +94,7 @@ class ConversationStore:
         stored = self.dataset.conversations.get(source_id=source_id)
         by_people = Rationale.objects.filter(step__turn__conversation=stored, source=Rationale.Source.HUMAN)
         uses = (
-            (stored.trajectories, "which runs have used"),
+            *((rows(stored), what) for rows, what in USES),
             (by_people, "which holds rationales of people"),
             (SessionTask.objects.filter(conversation=stored), "which lies in a session of a campaign"),
         )
@@ -324,7 +327,7 @@ def _targets(step: Step, record: StepRecord, order: dict[str, int], marked: str 
 
 
 def marked_target(raw_html: str, action_uid: str) -> str | None:
-    """Backend node id of the element that the recorder marked as the action's target (planners.md 1.1)."""
+    """Backend node id of the element that the recorder marked as the action's target (sources.md M1.1)."""
     mark = raw_html.find(f'data_pw_testid_buckeye="{action_uid}"')
     if mark < 0:
         return None

@@ -1,6 +1,7 @@
 """Pages of corrections of turns: asking for one, and one whose wording or cut is corrected or verified."""
 
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 
 from django.contrib import messages
 from django.db.models import QuerySet
@@ -33,14 +34,15 @@ def turn_correction(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(turn_corrections(request), pk=pk)
     project = found.conversation.dataset.project
     if request.method == "POST":
-        carried_out(request, WordingDesk(found), ("instruction", "first_step"), SAID)
-        return redirect("turn-correction", found.pk)
+        if carried_out(request, WordingDesk(found), PROPOSAL, SAID):
+            return redirect("turn-correction", found.pk)
+        found = get_object_or_404(turn_corrections(request), pk=pk)
     desk, is_under_way = WordingDesk(found), found.state in TurnCorrection.UNFINISHED
     context = {
         "correction": found,
         "conversation": found.conversation,
         "steps": desk.steps() if is_under_way else [],
-        "asked": desk.start(),
+        "asked": desk.start() | written(request, PROPOSAL),
         "longest": MAX_INSTRUCTION,
         "may_correct": is_under_way and rules.can(request.user, "annotate", project),
         "may_decide": is_under_way and rules.can(request.user, "review", project),
@@ -61,6 +63,12 @@ def asked_of_step(request: HttpRequest, pk: int) -> tuple[Step, str]:
     return step, " ".join(request.POST.get("reason", "").replace("\0", "").split())
 
 
+def ask_again(request: HttpRequest, step: Step, reason: str, why_not: CorrectionRefused, place: str) -> HttpResponse:
+    """A page with what was written, so that it can be said otherwise. `place`: the route that it is sent to."""
+    context = {"step": step, "reason": reason, "why_not": why_not, "place": place}
+    return render(request, "annotations/ask_again.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+
+
 @require_POST
 def ask_turn_correction(request: HttpRequest, pk: int) -> HttpResponse:
     """Say of the turn of a step that its wording or its cut is wrong."""
@@ -68,7 +76,10 @@ def ask_turn_correction(request: HttpRequest, pk: int) -> HttpResponse:
     if not reason:
         messages.error(request, "Say what is wrong with what the user says, or with where it begins.")
         return redirect("step", pk)
-    return redirect("turn-correction", TurnCorrection.objects.ask(step.turn, signed_in(request), reason).pk)
+    try:
+        return redirect("turn-correction", TurnCorrection.objects.ask(step.turn, signed_in(request), reason).pk)
+    except CorrectionRefused as error:
+        return ask_again(request, step, reason, error, "turn-correction-ask")
 
 
 @require_POST
@@ -85,22 +96,30 @@ def flag_conversation(request: HttpRequest, pk: int) -> HttpResponse:
     return ask_turn_correction(request, first.pk)
 
 
-def carried_out(request: HttpRequest, desk: InHand, fields: Sequence[str], said: Mapping[str, str]) -> None:
+def carried_out(request: HttpRequest, desk: InHand, fields: Sequence[str], said: Mapping[str, str]) -> bool:
     """Do what the form asks, {do: propose, accept, refuse or dismiss}, and show a message that says so, or why not.
-    `fields`: the form's fields of a proposal; `said`: the message after each action."""
+    `fields`: the form's fields of a proposal; `said`: the message after each action. Whether it was done."""
     what, sent = request.POST.get("do", ""), request.POST
     if what not in DOES:
         messages.error(request, "Say what is to be done with it.")
-        return
+        return False
     rules.require(request.user, DOES[what], desk.correction.conversation.dataset.project)
     names = fields if what == "propose" else ("note",)
     try:
         carry_out(desk, what, signed_in(request), {name: sent.get(name, "") for name in names})
-        messages.success(request, said[what])
     except CorrectionRefused as error:
         messages.error(request, str(error))
+        return False
+    messages.success(request, said[what])
+    return True
 
 
+def written(request: HttpRequest, fields: Sequence[str]) -> dict[str, str]:
+    """What a form of these fields brought."""
+    return {name: request.POST[name] for name in fields if name in request.POST}
+
+
+PROPOSAL = ("instruction", "first_step")
 SAID = {
     "propose": "Proposed: somebody else verifies it now.",
     "accept": "The turn is so now; the next release has it too.",

@@ -8,10 +8,10 @@ from django.db import transaction
 from annotations.datasets.recorder_marks import take_marks
 from annotations.models import Step, Website
 from annotations.models.candidates import pack_candidates
+from annotations.models.conversations import RECORDED_AS
 from annotations.pages.store import PageStore
 
 BATCH = 20  # steps in one transaction, and in memory
-PAGES = {"html": "snapshot", "raw_html": "raw_snapshot", "html_after": "snapshot_after"}
 
 
 def unmark_steps(limit: int | None = None, progress: Callable[[int], None] = lambda _: None) -> int:
@@ -35,8 +35,8 @@ def unmark_steps(limit: int | None = None, progress: Callable[[int], None] = lam
 
 def _unsearched(count: int) -> list[Step]:
     rows = Step.objects.filter(marks__isnull=True).order_by("pk").select_for_update(of=("self",), skip_locked=True)
-    pages = (f"{field}__dictionary" for field in PAGES.values())
-    return list(rows.select_related(*pages, "screenshot", "turn__conversation__website__page_dictionary")[:count])
+    rows = rows.with_pages().select_related("screenshot", "turn__conversation__website__page_dictionary")
+    return list(rows[:count])
 
 
 def _unmark(step: Step, store: PageStore) -> None:
@@ -44,22 +44,16 @@ def _unmark(step: Step, store: PageStore) -> None:
     clean, marks = take_marks(record)
     changed = {
         field: _stored(store, step.turn.conversation.website, getattr(clean, name), getattr(step, field).node_count)
-        for name, field in PAGES.items()
+        for field, name in RECORDED_AS.items()
         if getattr(clean, name) != getattr(record, name)
     }
     candidates: dict[str, Any] = {}
     if "positives" in marks or "negatives" in marks:
         candidates["candidates"] = pack_candidates(clean.positives, clean.negatives)
     Step.objects.filter(pk=step.pk).update(marks=marks, **changed, **candidates)
-    _follow(step, changed)
+    if "snapshot" in changed:
+        step.show_before(changed["snapshot"])
 
 
 def _stored(store: PageStore, website: Website, html: str, elements: int) -> Any:
     return store.store(website, [(html, elements)])[html]
-
-
-def _follow(step: Step, changed: dict[str, Any]) -> None:
-    """Give the step before this one the changed page as its page after the action, where its source keeps none."""
-    if "snapshot" in changed:
-        before = Step.objects.filter(turn=step.turn_id, index=step.index - 1, keeps_page_after=False)
-        before.update(snapshot_after=changed["snapshot"])

@@ -221,7 +221,7 @@ def unpack_zip(path: Path, into: Path, limits: FileLimits = FileLimits()) -> Unp
         for member in members:  # every name is judged before the first byte is written
             place = _inside(into, member.filename)
             if place in places:
-                raise ArchiveError(f"{path.name} holds {_told(member.filename)} twice")
+                raise ArchiveError(f"{path.name} holds {_short_name(member.filename)} twice")
             places[place] = member
         unpacking = _Unpacking(archive, path, limits)
         try:
@@ -263,11 +263,11 @@ def _inside(into: Path, name: str) -> Path:
     name = name.replace("\\", "/")  # some Windows tools write those
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if not parts or name.startswith("/") or ".." in parts or re.match("[A-Za-z]:", name):
-        raise ArchiveError(f"the archive holds the unsafe name {_told(name)}")
+        raise ArchiveError(f"the archive holds the unsafe name {_short_name(name)}")
     return into.joinpath(*parts)
 
 
-def _told(name: str) -> str:
+def _short_name(name: str) -> str:
     """A member's name for a message, shortened: a zip allows 65,535 letters."""
     return repr(name if len(name) <= TOLD_CHARS else f"{name[:TOLD_CHARS]}…")
 
@@ -295,7 +295,9 @@ class _Unpacking:
             place.parent.mkdir(parents=True, exist_ok=True)
             target = place.open("xb", buffering=1 << 20)
         except OSError as error:
-            raise ArchiveError(f"{self._name}: cannot write {_told(member.filename)}: {error.strerror}") from error
+            raise ArchiveError(
+                f"{self._name}: cannot write {_short_name(member.filename)}: {error.strerror}"
+            ) from error
         self.files.append(place)
         with target:
             try:

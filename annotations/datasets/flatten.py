@@ -1,7 +1,6 @@
 """Conversations as the published planners see them: one row per action, and past steps as memory items.
 
-Planner specification, sections 1.2 (rows) and 5.1 (memory items). Rows and items point at the records they
-come from; nothing is copied.
+What rows and memory items are: sources.md M1.2, M5.1. They point at the records they come from; nothing is copied.
 """
 
 from collections.abc import Iterable, Iterator

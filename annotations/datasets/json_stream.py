@@ -70,9 +70,9 @@ def _elements(source: ByteSource, max_bytes: int) -> Iterator[StreamItem]:
             yield StreamItem("", 0, error="the file is empty; expected a JSON list or one JSON object per line")
     elif first == ord("["):
         source.drop(1)
-        yield from _Values(source, max_bytes, in_list=True).all()
+        yield from _ElementReader(source, max_bytes, in_list=True).all()
     elif _spans_lines(source, max_bytes):
-        yield from _Values(source, max_bytes, in_list=False).all()
+        yield from _ElementReader(source, max_bytes, in_list=False).all()
     else:
         yield from _lines(source, max_bytes)
 
@@ -104,7 +104,7 @@ def _lines(source: ByteSource, max_bytes: int) -> Iterator[StreamItem]:
         source.drop(len(raw))
 
 
-class _Values:
+class _ElementReader:
     """Elements separated by commas in a list, or by space when `in_list` is False."""
 
     def __init__(self, source: ByteSource, max_bytes: int, in_list: bool) -> None:

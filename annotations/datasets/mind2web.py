@@ -1,4 +1,4 @@
-"""Mind2Web: files that hold lists of tasks (planner specification, section 1.1).
+"""Mind2Web: files that hold lists of tasks (sources.md M1.1).
 
 One task is one conversation of one turn. A page is parsed while reading, because a malformed one makes
 its task bad. Fields that the format does not know are kept in `extra` and written back.
@@ -153,13 +153,13 @@ def _can_be_read(fields: Fields, html: str) -> bool:
     return True
 
 
-class _Operation(TypedDict, total=False):
+class _OperationJson(TypedDict, total=False):
     operation: Required[str]
     value: str
     original_operation: str
 
 
-def _operation(fields: Fields, extra: dict[str, Any]) -> _Operation:
+def _operation(fields: Fields, extra: dict[str, Any]) -> _OperationJson:
     operation = fields.object("operation")
     if operation is None:
         return {"operation": ""}

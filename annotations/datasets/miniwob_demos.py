@@ -2,7 +2,7 @@
 
 Two layouts: one file per task with one JSON object per line (`TASK.jsonl`, `.jsonl.xz`, `.jsonl.gz`), and the
 original folders with one `.json` or `.json.gz` per episode. One episode becomes one conversation with one
-turn (design.md section 5), when the task was solved and the steps are certain; else it is skipped with a
+turn, when the task was solved and the steps are certain; else it is skipped with a
 reason.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 from annotations.datasets.files import ArchiveError, data_files, open_stream
 from annotations.datasets.json_stream import elements
 from annotations.datasets.miniwob_checks import episode_problem, page_problem
-from annotations.datasets.miniwob_dom import MiniwobElement, PageMaker, describe, storable
+from annotations.datasets.miniwob_dom import MiniwobElement, PageMaker, describe
 from annotations.datasets.miniwob_events import DraftStep, Unconvertible, collapse
 from annotations.datasets.records import (
     BadRecord,
@@ -26,6 +26,7 @@ from annotations.datasets.records import (
     StepRecord,
     TurnRecord,
 )
+from annotations.dom.tree import clean_text
 
 LINE_SUFFIXES = (".jsonl", ".jsonl.xz", ".jsonl.gz")
 SUFFIXES = (*LINE_SUFFIXES, ".json", ".json.gz", ".json.xz")
@@ -117,7 +118,7 @@ def _names(episode: dict[str, Any], file: Path, place: str) -> tuple[str, str]:
 
 
 def split_of(task: str, demo_id: str) -> str:
-    """Split of an episode (design.md section 5): one task in five is unseen in training."""
+    """Split of an episode: one task in five is unseen in training."""
     if _hash(task) % 5 == 0:
         return "test_website"
     return {0: "test_task", 1: "dev"}.get(_hash(demo_id) % 10, "train")
@@ -132,7 +133,7 @@ def _step(act: DraftStep, maker: PageMaker, source_id: str) -> StepRecord:
     target = page.of(act.target)
     same = [page.of(node) for node in act.same]
     acceptable = {target.node_id, *(element.node_id for element in same)}
-    value = storable(act.value)
+    value = clean_text(act.value)
     return StepRecord(
         source_id=source_id,
         operation=act.operation,

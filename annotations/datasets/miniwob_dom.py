@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from annotations.dom.tree import clean_text
+
 Node = dict[str, Any]
 Key = tuple[int, str]  # ref and tag: what identifies an element from one state to the next
 
@@ -28,7 +30,6 @@ FIRST_SPARE_ID = 1_000_000  # ids of elements whose ref is taken; no recorded re
 MAX_NAME = 80
 LABEL_LEVELS = 2  # how far above an input its name may stand
 
-_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # not allowed in XML 1.0
 _SPECIAL = re.compile(r'[&<>"\t\n\r]')
 _ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
 _NOT_IN_NAMES = re.compile(r"[^\w.-]+", re.ASCII)
@@ -178,12 +179,12 @@ def _write(node: Node, ids: Iterator[str], elements: dict[int, MiniwobElement], 
         return
     lines.append(f"<{element.tag}{head}>")
     if text and text.strip() and not is_field(node):  # the text of a TEXTAREA is its first value, not its current
-        lines.append(f"<text>{_escape(storable(text))}</text>")
+        lines.append(f"<text>{_escape(clean_text(text))}</text>")
     for child in children:
         if child["tag"] != TEXT_NODE:
             _write(child, ids, elements, lines)
         elif child["text"].strip():
-            lines.append(f"<text>{_escape(storable(child['text']))}</text>")
+            lines.append(f"<text>{_escape(clean_text(child['text']))}</text>")
     lines.append(f"</{element.tag}>")
 
 
@@ -210,11 +211,11 @@ def _own_attributes(node: Node, kind: str) -> dict[str, str]:
     """The attributes that a page's author writes, cleaned: type, id, class. Classes of svg elements were recorded as {}
     and are left out."""
     written = {"type": kind, "id": node["id"].strip(), "class": node.get("classes")}
-    return {name: storable(value) for name, value in written.items() if value and isinstance(value, str)}
+    return {name: clean_text(value) for name, value in written.items() if value and isinstance(value, str)}
 
 
 def _add_value(attributes: dict[str, str], tag: str, kind: str, value: Any) -> None:
-    """The live value under Mind2Web's names (planners.md 1.4); booleans tell whether a box is checked."""
+    """The live value under Mind2Web's names (sources.md M1.4); booleans tell whether a box is checked."""
     if isinstance(value, bool):
         if value:
             attributes["input_checked"] = "true"
@@ -222,18 +223,13 @@ def _add_value(attributes: dict[str, str], tag: str, kind: str, value: Any) -> N
         raise TypeError("a value is neither text nor boolean")
     elif value:
         name = "text_value" if tag == "textarea" else "value" if kind in ("button", "submit") else "input_value"
-        attributes[name] = storable(value)
+        attributes[name] = clean_text(value)
 
 
 def _tag_name(tag: str) -> str:
     """A tag as XML takes it; `text` is what pages call their text elements."""
     name = _NOT_IN_NAMES.sub("-", tag.lower())
     return "svg-text" if name == "text" else name if name[:1].isalpha() else f"_{name}"
-
-
-def storable(text: str) -> str:
-    """The text without characters that XML cannot hold."""
-    return _ILLEGAL.sub("", text)
 
 
 def _escape(text: str) -> str:
@@ -250,7 +246,7 @@ def describe(node: Node, element: MiniwobElement, root: Node) -> str:
     else:
         name = "" if element.tag == "select" else text_of(node)
     name = name or element.attributes.get("id") or element.attributes.get("class", "")
-    name = storable(name)
+    name = clean_text(name)
     return f"[{role}]  {name if len(name) <= MAX_NAME else name[: MAX_NAME - 3] + '...'}"
 
 

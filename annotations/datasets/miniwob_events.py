@@ -1,4 +1,4 @@
-"""Collapse the recorded mouse and keyboard events of a MiniWoB++ episode into steps (live_env.md section 4).
+"""Collapse the recorded mouse and keyboard events of a MiniWoB++ episode into steps.
 
 Every event was recorded twice, on its way down (`timing` 1, before the page's own handlers) and on its way
 up (3), each time with the page. What becomes a step:

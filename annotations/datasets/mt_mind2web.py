@@ -1,4 +1,4 @@
-"""MT-Mind2Web: files that hold lists of conversations (planner specification, section 1.2)."""
+"""MT-Mind2Web: files that hold lists of conversations (sources.md M1.2)."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -17,12 +17,11 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from annotations.datasets.records import CandidateRecord, StepRecord
+from annotations.datasets.records import PAGES, CandidateRecord, StepRecord
 from annotations.dom.tree import NODE_ID
 
 MARK = "data_pw_testid_buckeye"  # not `…_candidate`, which stands on every candidate
 SHORTEST_ID = 6  # shorter ids are met by chance in tabindex and the like, and so tell nothing
-PAGES = ("html", "raw_html", "html_after")
 CANDIDATES = ("positives", "negatives")
 LOOK_BACK = 200  # characters before a value in which its attribute's name stands
 

@@ -36,6 +36,9 @@ class FileRecord:
     data: bytes
 
 
+PAGES = ("html", "raw_html", "html_after")  # fields of a step that hold a page
+
+
 @dataclass(frozen=True)
 class StepRecord:
     """One gold observation with one gold action."""

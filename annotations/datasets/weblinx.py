@@ -1,4 +1,4 @@
-"""WebLINX: folders of recorded demonstrations and the ready-made chat splits (dmr_wma specification, section A1).
+"""WebLINX: folders of recorded demonstrations and the ready-made chat splits (sources.md A1).
 
 `read` takes a demonstration's folder, a folder that holds some at any depth, or a file of chat rows. Where a folder
 holds demonstrations, other files in it are not read as chat rows: the published download has both, of the same data.

@@ -111,7 +111,7 @@ def _step_turn(
         numbers[source] = _add_page(made, source, record.source_id)
     number = numbers.get(source, NO_PAGE)
     state: dict[str, Any] = {"page": f"page-{number}-0.html" if number != NO_PAGE else None, "screenshot": None}
-    state |= _shown(step.screenshot, made)
+    state |= _add_screenshot(step.screenshot, made)
     page = made.pages[number] if number != NO_PAGE else HTMLPage("")
     arguments = _arguments(intent, step.value)
     if step.positives:
@@ -141,7 +141,7 @@ def _source(step: StepRecord) -> str:
     return step.raw_html
 
 
-def _shown(image: ImageRecord | None, made: Demonstration) -> dict[str, str]:
+def _add_screenshot(image: ImageRecord | None, made: Demonstration) -> dict[str, str]:
     """Add a screenshot to the demonstration; its name and status as fields of a turn. The format has PNG images only,
     others are left out ({})."""
     if image is None or image.media_type != "image/png":

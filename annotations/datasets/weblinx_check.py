@@ -1,4 +1,4 @@
-"""Whether WebLINX's `replay.json` has the published shape (dmr_wma specification, section A1): every defect, named."""
+"""Whether WebLINX's `replay.json` has the published shape (sources.md A1): every defect, named."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""WebLINX's recorded demonstrations: one folder each (dmr_wma specification, section A1).
+"""WebLINX's recorded demonstrations: one folder each (sources.md A1).
 
 A demonstration is a conversation. Its turns begin with the messages of the instructor: messages in a row make one
 instruction, one per line; what the navigator does before the first message answers the instruction "". Every turn of
@@ -59,7 +59,7 @@ def read_demo(folder: Path) -> Iterator[Readable]:
     if (folder / INVALID).is_file():
         yield SkippedRecord(INVALID, name, "marked invalid by invalid.json")
         return
-    demo = _Demo(folder)
+    demo = _OpenDemo(folder)
     yield from demo.readables()
 
 
@@ -115,7 +115,7 @@ class _DemoFiles:
         return value
 
 
-class _Demo(_DemoFiles):
+class _OpenDemo(_DemoFiles):
     """One demonstration while it is read."""
 
     def __init__(self, folder: Path) -> None:

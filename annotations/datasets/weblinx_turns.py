@@ -1,13 +1,13 @@
 """What WebLINX's replay turns say: who speaks, what is done, to which element, with which value.
 
-A turn is the published dict (dmr_wma specification, section A1): a chat message of the instructor or the navigator, or
+A turn is the published dict (sources.md A1): a chat message of the instructor or the navigator, or
 a browser action of the navigator. Its index is its place in `replay.json`'s `data`.
 """
 
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,8 +30,8 @@ OPERATIONS = {
 }
 SAY = "say"
 PAGE_NAME = re.compile(r"page-(\d+)-\d+\.html")
-ACTIVE_INTENTS = frozenset({"click", "change", "textInput", "scroll", "load", "submit"})
-DROPPED_WITHOUT_ELEMENT = frozenset({"click", "change", "submit"})
+PREDICTED_INTENTS = frozenset("change click load say scroll submit textinput".split())  # the seven that are evaluated
+NEEDING_AN_ELEMENT = frozenset({"click", "change", "submit"})  # turns that are left out without one
 MAX_SHOWN = 80  # characters of a name or value in an action's short text
 
 RecordedTurn = Mapping[str, Any]  # as published, never changed
@@ -174,23 +174,22 @@ def _host(address: Any) -> str:
     return (host or "").removeprefix("www.")
 
 
-def active_turns(turns: Sequence[RecordedTurn]) -> Iterator[int]:
-    """Indices of the turns that action models are trained and evaluated on (section A6.1).
+def active_turns(turns: Iterable[RecordedTurn], needing: Set[str] = NEEDING_AN_ELEMENT) -> Iterator[int]:
+    """Indices of the turns that WebLINX's action models are trained and evaluated on.
 
     Navigator turns of seven intents with a good screenshot; a chat message without one has that of the nearest
-    earlier turn. Clicks, changes and submissions without an element are left out.
+    earlier turn. Turns of the intents `needing` an element that have none are left out.
     """
     latest: Mapping[str, Any] = {}
     for index, turn in enumerate(turns):
-        state, intent = state_of(turn), intent_of(turn)
+        state, intent = state_of(turn), intent_of(turn).lower()
         if state.get("screenshot"):
             latest = state
         elif is_chat(turn):
             state = latest
-        wanted = not is_instruction(turn) if is_chat(turn) else intent in ACTIVE_INTENTS
-        if intent in DROPPED_WITHOUT_ELEMENT and not arguments_of(turn, "element"):
-            wanted = False
-        if wanted and state.get("screenshot") and state.get("screenshot_status") == "good":
+        is_named = intent not in needing or arguments_of(turn).get("element") is not None
+        is_good = state.get("screenshot") and state.get("screenshot_status") == "good"
+        if intent in PREDICTED_INTENTS and not is_instruction(turn) and is_named and is_good:
             yield index
 
 

@@ -1,4 +1,4 @@
-"""A page as an accessibility tree in text, the observation of web agents such as WMA (its specification, B2.1). Core.
+"""A page as an accessibility tree in text, the observation of web agents such as WMA (sources.md B2.1). Core.
 
 One line per node, `[id] role 'name' prop: value`, a tab per level. Ids are backend node ids, so a node keeps its id
 from one snapshot of a page to the next, and the difference of two texts is the change of the page.

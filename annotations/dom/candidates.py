@@ -1,4 +1,4 @@
-"""The ranker's text of every candidate of a page, in one pass (planner specification, section 3).
+"""The ranker's text of every candidate of a page, in one pass (sources.md M3).
 
 The published code copies and prunes the whole page once per candidate. Here the page is read once into nodes that
 hold their rendered pieces (`fragments`); a candidate's text is put together from the pieces of its ancestors, its
@@ -84,9 +84,6 @@ def _compose(ancestor_words: list[str], target_words: list[str]) -> str:
     return f"ancestors: {' '.join(ancestor_words)}\ntarget: {' '.join(target_words)}"
 
 
-# --- the candidate and what is below it
-
-
 def _render_target(node: FragmentNode) -> str:
     """The candidate with its descendants within reach and with its tail; it prints as id 0."""
     inner, count, _ = _render_below(node, MAX_LEVELS, MAX_DESCENDANTS)
@@ -148,9 +145,6 @@ def _render_whole(node: FragmentNode) -> tuple[str, int]:
         inner, count = _render_all(node)
         node.whole = (inner, count) if node.plain and count <= 1 else (node.wrap(inner, count == 0), 1)
     return node.whole
-
-
-# --- what is around the candidate
 
 
 def _render_ancestors(node: FragmentNode) -> str:

@@ -1,6 +1,6 @@
 """Elements of a page as people would name them: role, accessible name, text, value, box. Core.
 
-Works on cleaned pages (salient attributes only), on recorded pages (section 1.4 of the planner specification) and on
+Works on cleaned pages (salient attributes only), on recorded pages (sources.md M1.4) and on
 the pages made from MiniWoB++ demonstrations, which have the same shape.
 """
 

@@ -1,9 +1,9 @@
 """A page as light nodes that hold their rendered pieces, so that the text of a pruned page is put together without
 copying the page.
 
-The published rendering (section 2.4) is a chain of replacements over the whole serialised page. Nearly all of them act
-within one tag or one run of text, so each piece is rendered once, here; `join_pieces` tells where a replacement would
-have run across the border of two pieces.
+The published rendering (sources.md M2.4) is a chain of replacements over the whole serialised page. Nearly all of them
+act within one tag or one run of text, so each piece is rendered once, here; `join_pieces` tells where a replacement
+would have run across the border of two pieces.
 """
 
 import re

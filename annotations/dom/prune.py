@@ -1,4 +1,4 @@
-"""Reduce a page to what matters: clean a recorded page, keep the surroundings of candidates (sections 2.1, 2.2)."""
+"""Reduce a page to what matters: clean a recorded page, keep the surroundings of candidates (sources.md M2.1, M2.2)."""
 
 import copy
 import re

@@ -1,4 +1,4 @@
-"""Render a page or an element as the text that models read (planner specification, sections 2.3 and 2.4).
+"""Render a page or an element as the text that models read (sources.md M2.3 and M2.4).
 
 The published rendering is a chain of plain string replacements over the serialised XML. They also hit page text
 and, in places, run across element borders; models were trained on the result, so all of it is reproduced.

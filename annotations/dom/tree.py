@@ -1,4 +1,4 @@
-"""Parse a page and look nodes up by backend node id (planner specification, sections 1.4 and 2).
+"""Parse a page and look nodes up by backend node id (sources.md M1.4 and M2).
 
 A page is well-formed XML. Every element carries `backend_node_id`, the browser's id of the DOM node; visible
 text sits in `<text>` pseudo elements.
@@ -17,6 +17,12 @@ TEXT = "text"  # tag of the pseudo element that holds visible text
 
 DECLARED_WITHIN = 256  # characters in which an XML declaration is looked for
 _DECLARATION = re.compile(r"<\?xml\s")
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def clean_text(text: str) -> str:
+    """The text without the characters that XML cannot hold."""
+    return text if text.isprintable() else _NO_XML.sub("", text)
 
 
 def parse(html: str | bytes) -> Element:

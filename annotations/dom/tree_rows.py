@@ -53,7 +53,7 @@ def tree(root: Element, gold_ids: Collection[str], max_rows: int = MAX_ROWS) -> 
         row = _row(item, item in opened, gold_ids)
         yield row
         if row.kind == "open":
-            pending.append(iter(_shown(item, kept)))
+            pending.append(iter(_children_shown(item, kept)))
 
 
 def children(
@@ -112,7 +112,7 @@ def _opened(root: Element, above: set[Element], max_rows: int) -> set[Element]:
     return opened
 
 
-def _shown(element: Element, kept: set[Element]) -> list[Element | TreeRow]:
+def _children_shown(element: Element, kept: set[Element]) -> list[Element | TreeRow]:
     """An element's first children and those to keep further down, with "more" rows where some are left out."""
     inner = _elements(element)
     shown: list[Element | TreeRow] = []

@@ -1,7 +1,7 @@
 """WebLINX's `clean_html`, the pruned page as text in parentheses, parsed back into a page.
 
-The text was made from HTML by writing `(` for `<`, `)` for a closing tag and nothing for `>` (dmr_wma specification,
-section A6.4), so some of it cannot be told any more: where a tag without attributes ends and its text begins (the
+The text was made from HTML by writing `(` for `<`, `)` for a closing tag and nothing for `>` (sources.md
+A6.4), so some of it cannot be told any more: where a tag without attributes ends and its text begins (the
 longest known tag is taken), and parentheses that were text. Elements with a uid always have attributes and are found
 as they were.
 """
@@ -11,8 +11,8 @@ import re
 from lxml import etree
 
 from annotations.dom.limits import check_tags
-from annotations.dom.tree import NODE_ID, TEXT
-from annotations.dom.weblinx_page import UID, clean_text
+from annotations.dom.tree import NODE_ID, TEXT, clean_text
+from annotations.dom.weblinx_page import UID
 
 VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
 TAGS = VOID | frozenset(

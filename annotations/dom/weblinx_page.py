@@ -12,7 +12,7 @@ import lxml.html
 from lxml import etree
 
 from annotations.dom.limits import check_size
-from annotations.dom.tree import NODE_ID, TEXT, tag_of
+from annotations.dom.tree import NODE_ID, TEXT, clean_text, tag_of
 
 UID = "data-webtasks-id"  # attribute of every element in the recorded pages
 LEFT_OUT = frozenset({"script", "noscript", "template"})  # never visible
@@ -25,11 +25,10 @@ SMALL = 10  # pixels: an element smaller than this both ways is no candidate
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _DECLARATION = re.compile(r"<\?xml\b")
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def decode(data: bytes) -> tuple[str, str]:
-    """(text, encoding) of a recorded page: UTF-8, or latin-1 where it is not (section A1)."""
+    """(text, encoding) of a recorded page: UTF-8, or latin-1 where it is not (sources.md A1)."""
     try:
         return data.decode("utf-8"), "utf-8"
     except UnicodeDecodeError:
@@ -122,11 +121,6 @@ def _add_text(parent: etree._Element, text: str | None, uid: str) -> None:
         parent.text = (parent.text or "") + text
 
 
-def clean_text(text: str) -> str:
-    """The text without the characters that XML cannot hold."""
-    return text if text.isprintable() else _NO_XML.sub("", text)
-
-
 def _number(value: float) -> str:
     return f"{round(value, 2):g}" if abs(value) < 1e5 else str(round(value))
 
@@ -142,7 +136,7 @@ def rect_of(box: Any) -> tuple[float, float, float, float] | None:
 
 
 def candidates(uids: Iterable[str], boxes: Mapping[str, Any], viewport: tuple[float, float] | None) -> Iterator[str]:
-    """The uids that a ranker may offer (section A3.2): those with a box that is not empty, not tiny and does not
+    """The uids that a ranker may offer (sources.md A3.2): those with a box that is not empty, not tiny and does not
     begin below or right of the window. Without a known window the last rule is left out."""
     width, height = viewport or (math.inf, math.inf)
     for uid in uids:

@@ -22,6 +22,7 @@ from annotations.edits.edit_ops import (
 )
 from annotations.edits.mentions import anchored, places
 from annotations.models import Assignment, Edit, Part, Proposal, Stage, Step
+from annotations.models.projects import Account
 
 
 @dataclass
@@ -29,7 +30,7 @@ class Desk:
     """A locked annotation with all that saving edits of it needs."""
 
     assignment: Assignment
-    user: Any
+    user: Account
     steps: dict[int, Step]  # of the session, in order, with operation, value and the turn's instruction only
     draft: Draft
     made: list[Edit]

@@ -99,7 +99,7 @@ class StartsJob(StartsWork):
     def create(self, request: Request) -> Response:
         # Asked before the body is read, which may be gigabytes; the project named in it is checked by `start`.
         if not rules.projects(request.user, self.ability).exists():
-            raise PermissionDenied(f"This needs a role that may {self.ability}; ask an admin of your project.")
+            raise PermissionDenied("Your role may not start this in any project; ask an admin of yours.")
         wanted = self.get_serializer(data=request.data)
         wanted.is_valid(raise_exception=True)
 

@@ -40,9 +40,6 @@ NO_RECORD = "Nothing in it is a record of this format."
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same data gives the same bytes
 
 
-# Starting -----------------------------------------------------------------------------------------------------------
-
-
 def start_import(
     *,
     user,
@@ -178,9 +175,6 @@ def retry(job: Job) -> Job:
     return job
 
 
-# Running ------------------------------------------------------------------------------------------------------------
-
-
 def run(job: Job) -> bool:
     """Work on a claimed job for at most one slice; True when it must be queued again."""
     with job.heartbeat():
@@ -314,10 +308,7 @@ def _run_export(job: Job) -> bool:
     rows = rules.gold_filter(job.created_by, rows, "split", project)
     sees_test = rules.sees_gold(job.created_by, job.project, Split.TEST_TASK)
     total = rows.count()
-
-    def tell(phase: str, done: int) -> None:
-        job.go_on({"phase": phase, "done": done, "total": total, "unit": "conversations"})
-
+    tell = partial(job.go_on_of, total, "conversations")
     tell("writing", 0)
     name = f"exports/{job.pk}.zip"
     forget_scratch(name)

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
 from rest_framework import serializers
 from rest_framework.reverse import reverse
 
 from annotations.access import rules
-from annotations.access.requests import RequestSerializer
+from annotations.access.requests import OwnRelatedField, RequestSerializer
 from annotations.corpus.serializers import UsernameField
 from annotations.forms import MOST
 from annotations.models import Dataset, Job, Project
@@ -55,20 +54,6 @@ class JobSerializer(serializers.ModelSerializer):
 class JobDetailSerializer(JobSerializer):
     class Meta(JobSerializer.Meta):
         fields = [*JobSerializer.Meta.fields, "report"]
-
-
-class OwnRelatedField(serializers.SlugRelatedField):
-    """A row named by its slug; one of another project gives the same message as one that does not exist."""
-
-    def get_queryset(self) -> QuerySet[Any]:
-        rows = super().get_queryset()
-        assert rows is not None
-        return rules.visible(self.context["request"].user, rows)
-
-    def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, str) and "\0" in data:  # of a form: the database refuses to look for it
-            self.fail("does_not_exist", slug_name=self.slug_field, value=data.replace("\0", ""))
-        return super().to_internal_value(data)
 
 
 class ImportRequestSerializer(RequestSerializer):

@@ -74,7 +74,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
 
 
 def job(request: HttpRequest, pk: int) -> HttpResponse:
-    found = _told(request, pk)
+    found = _readable_job(request, pk)
     report = found.report
     may = rules.can(request.user, found.kind, found.project)
     unsuccessful = (Job.State.FAILED, Job.State.CANCELLED, Job.State.DONE_WITH_ERRORS)
@@ -129,7 +129,7 @@ def job_file(request: HttpRequest, pk: int) -> HttpResponseBase:
 
 @require_GET
 def job_errors(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
-    rows = _told(request, pk).report.get("errors", [])
+    rows = _readable_job(request, pk).report.get("errors", [])
     if kind == "json":
         return attachment(JsonResponse(rows, safe=False), f"job-{pk}-errors.json")
     if kind != "csv":
@@ -163,7 +163,7 @@ def _visible(request: HttpRequest) -> QuerySet[Job]:
     return rules.visible(request.user, Job.objects.select_related("project", "dataset", "created_by"))
 
 
-def _told(request: HttpRequest, pk: int) -> Job:
+def _readable_job(request: HttpRequest, pk: int) -> Job:
     """A job, with as much of its report and last error as the user may read."""
     found = get_object_or_404(_visible(request), pk=pk)
     found.report, found.last_error = rules.told_of(rules.rights_of(request), found)

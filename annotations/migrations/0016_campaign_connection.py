@@ -4,6 +4,8 @@ import pgtrigger.compiler
 import pgtrigger.migrations
 from django.db import migrations, models
 
+from annotations.migrations._together import Together
+
 
 class Migration(migrations.Migration):
 
@@ -12,48 +14,50 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        pgtrigger.migrations.RemoveTrigger(
-            model_name='campaign',
-            name='insert_insert',
-        ),
-        pgtrigger.migrations.RemoveTrigger(
-            model_name='campaign',
-            name='update_update',
-        ),
-        pgtrigger.migrations.RemoveTrigger(
-            model_name='campaign',
-            name='delete_delete',
-        ),
-        migrations.AddField(
-            model_name='campaign',
-            name='connection',
-            field=models.CharField(blank=True, help_text='Which connection a language model proposes by; empty: what answers here.', max_length=60),
-        ),
-        migrations.AddField(
-            model_name='campaignevent',
-            name='connection',
-            field=models.CharField(blank=True, help_text='Which connection a language model proposes by; empty: what answers here.', max_length=60),
-        ),
-        migrations.AlterField(
-            model_name='campaign',
-            name='proposer',
-            field=models.CharField(blank=True, choices=[('', 'no proposals'), ('embedded', 'the embedded model'), ('endpoint', 'a language model')], default='embedded', max_length=10),
-        ),
-        migrations.AlterField(
-            model_name='campaignevent',
-            name='proposer',
-            field=models.CharField(blank=True, choices=[('', 'no proposals'), ('embedded', 'the embedded model'), ('endpoint', 'a language model')], default='embedded', max_length=10),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='campaign',
-            trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_campaignevent" ("blind", "cap", "closed_at", "connection", "created_at", "created_by_id", "deleted_at", "id", "mode", "name", "overlap", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "project_id", "proposer", "rubric", "source_id", "steps_per_part", "target_id", "verify_overlap") VALUES (NEW."blind", NEW."cap", NEW."closed_at", NEW."connection", NEW."created_at", NEW."created_by_id", NEW."deleted_at", NEW."id", NEW."mode", NEW."name", NEW."overlap", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."project_id", NEW."proposer", NEW."rubric", NEW."source_id", NEW."steps_per_part", NEW."target_id", NEW."verify_overlap"); RETURN NULL;', hash='df156a976a7ea453fa4a8300b4b1fe2f3d48e11f', operation='INSERT', pgid='pgtrigger_insert_insert_bb6fa', table='annotations_campaign', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='campaign',
-            trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "annotations_campaignevent" ("blind", "cap", "closed_at", "connection", "created_at", "created_by_id", "deleted_at", "id", "mode", "name", "overlap", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "project_id", "proposer", "rubric", "source_id", "steps_per_part", "target_id", "verify_overlap") VALUES (NEW."blind", NEW."cap", NEW."closed_at", NEW."connection", NEW."created_at", NEW."created_by_id", NEW."deleted_at", NEW."id", NEW."mode", NEW."name", NEW."overlap", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."project_id", NEW."proposer", NEW."rubric", NEW."source_id", NEW."steps_per_part", NEW."target_id", NEW."verify_overlap"); RETURN NULL;', hash='f63b3a3b73104caf78a51f20caae17058f2d3104', operation='UPDATE', pgid='pgtrigger_update_update_ff995', table='annotations_campaign', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='campaign',
-            trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_campaignevent" ("blind", "cap", "closed_at", "connection", "created_at", "created_by_id", "deleted_at", "id", "mode", "name", "overlap", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "project_id", "proposer", "rubric", "source_id", "steps_per_part", "target_id", "verify_overlap") VALUES (OLD."blind", OLD."cap", OLD."closed_at", OLD."connection", OLD."created_at", OLD."created_by_id", OLD."deleted_at", OLD."id", OLD."mode", OLD."name", OLD."overlap", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."project_id", OLD."proposer", OLD."rubric", OLD."source_id", OLD."steps_per_part", OLD."target_id", OLD."verify_overlap"); RETURN NULL;', hash='0d6382b61735bec4a2b14acea1153a7132d5346e', operation='DELETE', pgid='pgtrigger_delete_delete_1a325', table='annotations_campaign', when='AFTER')),
-        ),
+        Together([
+            pgtrigger.migrations.RemoveTrigger(
+                model_name='campaign',
+                name='insert_insert',
+            ),
+            pgtrigger.migrations.RemoveTrigger(
+                model_name='campaign',
+                name='update_update',
+            ),
+            pgtrigger.migrations.RemoveTrigger(
+                model_name='campaign',
+                name='delete_delete',
+            ),
+            migrations.AddField(
+                model_name='campaign',
+                name='connection',
+                field=models.CharField(blank=True, help_text='Which connection a language model proposes by; empty: what answers here.', max_length=60),
+            ),
+            migrations.AddField(
+                model_name='campaignevent',
+                name='connection',
+                field=models.CharField(blank=True, help_text='Which connection a language model proposes by; empty: what answers here.', max_length=60),
+            ),
+            migrations.AlterField(
+                model_name='campaign',
+                name='proposer',
+                field=models.CharField(blank=True, choices=[('', 'no proposals'), ('embedded', 'the embedded model'), ('endpoint', 'a language model')], default='embedded', max_length=10),
+            ),
+            migrations.AlterField(
+                model_name='campaignevent',
+                name='proposer',
+                field=models.CharField(blank=True, choices=[('', 'no proposals'), ('embedded', 'the embedded model'), ('endpoint', 'a language model')], default='embedded', max_length=10),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='campaign',
+                trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_campaignevent" ("blind", "cap", "closed_at", "connection", "created_at", "created_by_id", "deleted_at", "id", "mode", "name", "overlap", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "project_id", "proposer", "rubric", "source_id", "steps_per_part", "target_id", "verify_overlap") VALUES (NEW."blind", NEW."cap", NEW."closed_at", NEW."connection", NEW."created_at", NEW."created_by_id", NEW."deleted_at", NEW."id", NEW."mode", NEW."name", NEW."overlap", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."project_id", NEW."proposer", NEW."rubric", NEW."source_id", NEW."steps_per_part", NEW."target_id", NEW."verify_overlap"); RETURN NULL;', hash='df156a976a7ea453fa4a8300b4b1fe2f3d48e11f', operation='INSERT', pgid='pgtrigger_insert_insert_bb6fa', table='annotations_campaign', when='AFTER')),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='campaign',
+                trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "annotations_campaignevent" ("blind", "cap", "closed_at", "connection", "created_at", "created_by_id", "deleted_at", "id", "mode", "name", "overlap", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "project_id", "proposer", "rubric", "source_id", "steps_per_part", "target_id", "verify_overlap") VALUES (NEW."blind", NEW."cap", NEW."closed_at", NEW."connection", NEW."created_at", NEW."created_by_id", NEW."deleted_at", NEW."id", NEW."mode", NEW."name", NEW."overlap", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."project_id", NEW."proposer", NEW."rubric", NEW."source_id", NEW."steps_per_part", NEW."target_id", NEW."verify_overlap"); RETURN NULL;', hash='f63b3a3b73104caf78a51f20caae17058f2d3104', operation='UPDATE', pgid='pgtrigger_update_update_ff995', table='annotations_campaign', when='AFTER')),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='campaign',
+                trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_campaignevent" ("blind", "cap", "closed_at", "connection", "created_at", "created_by_id", "deleted_at", "id", "mode", "name", "overlap", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "project_id", "proposer", "rubric", "source_id", "steps_per_part", "target_id", "verify_overlap") VALUES (OLD."blind", OLD."cap", OLD."closed_at", OLD."connection", OLD."created_at", OLD."created_by_id", OLD."deleted_at", OLD."id", OLD."mode", OLD."name", OLD."overlap", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."project_id", OLD."proposer", OLD."rubric", OLD."source_id", OLD."steps_per_part", OLD."target_id", OLD."verify_overlap"); RETURN NULL;', hash='0d6382b61735bec4a2b14acea1153a7132d5346e', operation='DELETE', pgid='pgtrigger_delete_delete_1a325', table='annotations_campaign', when='AFTER')),
+            ),
+        ]),
     ]

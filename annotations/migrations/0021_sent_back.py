@@ -6,6 +6,8 @@ import pgtrigger.migrations
 from django.conf import settings
 from django.db import migrations, models
 
+from annotations.migrations._together import Together
+
 
 class Migration(migrations.Migration):
 
@@ -16,79 +18,85 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddField(
-            model_name='edit',
-            name='is_carried',
-            field=models.BooleanField(default=False, help_text='Made by the workbench when the cuts of a rewrite were mended: nobody can undo it.'),
-        ),
-        migrations.AddField(
-            model_name='proposal',
-            name='has_passed',
-            field=models.BooleanField(blank=True, help_text='Whether verifiers passed what was proposed, as it was. Empty: not judged yet.', null=True),
-        ),
-        migrations.AlterField(
-            model_name='assignment',
-            name='state',
-            field=models.CharField(choices=[('assigned', 'to do'), ('in_progress', 'in progress'), ('submitted', 'submitted'), ('released', 'given back'), ('waiting', 'waits for its cuts')], db_index=True, default='assigned', max_length=12),
-        ),
-        migrations.AlterField(
-            model_name='assignmentevent',
-            name='state',
-            field=models.CharField(choices=[('assigned', 'to do'), ('in_progress', 'in progress'), ('submitted', 'submitted'), ('released', 'given back'), ('waiting', 'waits for its cuts')], default='assigned', max_length=12),
-        ),
-        migrations.CreateModel(
-            name='SentBack',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('reason', models.TextField(blank=True)),
-                ('version', models.PositiveIntegerField(help_text='Of the decomposition, when it was sent back.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('mended_at', models.DateTimeField(blank=True, null=True)),
-                ('decomposition', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sent_back', to='annotations.assignment')),
-                ('rewrite', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='waited', to='annotations.assignment')),
-                ('sender', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('verdict', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotations.verdict')),
-            ],
-            options={
-                'ordering': ['id'],
-            },
-        ),
-        migrations.CreateModel(
-            name='SentBackEvent',
-            fields=[
-                ('pgh_id', models.AutoField(primary_key=True, serialize=False)),
-                ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
-                ('pgh_label', models.TextField(help_text='The event label.')),
-                ('id', models.BigIntegerField()),
-                ('reason', models.TextField(blank=True)),
-                ('version', models.PositiveIntegerField(help_text='Of the decomposition, when it was sent back.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('mended_at', models.DateTimeField(blank=True, null=True)),
-                ('decomposition', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.assignment')),
-                ('pgh_context', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='pghistory.context')),
-                ('pgh_obj', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='events', to='annotations.sentback')),
-                ('rewrite', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.assignment')),
-                ('sender', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL)),
-                ('verdict', models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.verdict')),
-            ],
-            options={
-                'abstract': False,
-            },
-        ),
-        migrations.AddConstraint(
-            model_name='sentback',
-            constraint=models.CheckConstraint(condition=models.Q(('verdict__isnull', False), models.Q(('reason', ''), _negated=True), _connector='OR'), name='sent_back_with_a_reason'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='sentback',
-            trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_sentbackevent" ("created_at", "decomposition_id", "id", "mended_at", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "rewrite_id", "sender_id", "verdict_id", "version") VALUES (NEW."created_at", NEW."decomposition_id", NEW."id", NEW."mended_at", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."reason", NEW."rewrite_id", NEW."sender_id", NEW."verdict_id", NEW."version"); RETURN NULL;', hash='397031df7d7cb10da8f8419ac97cbb96db3e7408', operation='INSERT', pgid='pgtrigger_insert_insert_76c80', table='annotations_sentback', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='sentback',
-            trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "annotations_sentbackevent" ("created_at", "decomposition_id", "id", "mended_at", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "rewrite_id", "sender_id", "verdict_id", "version") VALUES (NEW."created_at", NEW."decomposition_id", NEW."id", NEW."mended_at", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."reason", NEW."rewrite_id", NEW."sender_id", NEW."verdict_id", NEW."version"); RETURN NULL;', hash='e02b2c0911df561c02f017f3a7d8e320bcd8ae1b', operation='UPDATE', pgid='pgtrigger_update_update_d136f', table='annotations_sentback', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='sentback',
-            trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_sentbackevent" ("created_at", "decomposition_id", "id", "mended_at", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "rewrite_id", "sender_id", "verdict_id", "version") VALUES (OLD."created_at", OLD."decomposition_id", OLD."id", OLD."mended_at", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."reason", OLD."rewrite_id", OLD."sender_id", OLD."verdict_id", OLD."version"); RETURN NULL;', hash='7660966953d0d20514943e6494ebb41e10ad3bd7', operation='DELETE', pgid='pgtrigger_delete_delete_9ccf8', table='annotations_sentback', when='AFTER')),
-        ),
+        Together([
+            migrations.AddField(
+                model_name='edit',
+                name='is_carried',
+                field=models.BooleanField(default=False, help_text='Made by the workbench when the cuts of a rewrite were mended: nobody can undo it.'),
+            ),
+            migrations.AddField(
+                model_name='proposal',
+                name='has_passed',
+                field=models.BooleanField(blank=True, help_text='Whether verifiers passed what was proposed, as it was. Empty: not judged yet.', null=True),
+            ),
+            migrations.AlterField(
+                model_name='assignment',
+                name='state',
+                field=models.CharField(choices=[('assigned', 'to do'), ('in_progress', 'in progress'), ('submitted', 'submitted'), ('released', 'given back'), ('waiting', 'waits for its cuts')], db_index=True, default='assigned', max_length=12),
+            ),
+            migrations.AlterField(
+                model_name='assignmentevent',
+                name='state',
+                field=models.CharField(choices=[('assigned', 'to do'), ('in_progress', 'in progress'), ('submitted', 'submitted'), ('released', 'given back'), ('waiting', 'waits for its cuts')], default='assigned', max_length=12),
+            ),
+        ]),
+        Together([
+            migrations.CreateModel(
+                name='SentBack',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('reason', models.TextField(blank=True)),
+                    ('version', models.PositiveIntegerField(help_text='Of the decomposition, when it was sent back.')),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('mended_at', models.DateTimeField(blank=True, null=True)),
+                    ('decomposition', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sent_back', to='annotations.assignment')),
+                    ('rewrite', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='waited', to='annotations.assignment')),
+                    ('sender', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('verdict', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='annotations.verdict')),
+                ],
+                options={
+                    'ordering': ['id'],
+                },
+            ),
+            migrations.CreateModel(
+                name='SentBackEvent',
+                fields=[
+                    ('pgh_id', models.AutoField(primary_key=True, serialize=False)),
+                    ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
+                    ('pgh_label', models.TextField(help_text='The event label.')),
+                    ('id', models.BigIntegerField()),
+                    ('reason', models.TextField(blank=True)),
+                    ('version', models.PositiveIntegerField(help_text='Of the decomposition, when it was sent back.')),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                    ('mended_at', models.DateTimeField(blank=True, null=True)),
+                    ('decomposition', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.assignment')),
+                    ('pgh_context', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='pghistory.context')),
+                    ('pgh_obj', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='events', to='annotations.sentback')),
+                    ('rewrite', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.assignment')),
+                    ('sender', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('verdict', models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.verdict')),
+                ],
+                options={
+                    'abstract': False,
+                },
+            ),
+        ]),
+        Together([
+            migrations.AddConstraint(
+                model_name='sentback',
+                constraint=models.CheckConstraint(condition=models.Q(('verdict__isnull', False), models.Q(('reason', ''), _negated=True), _connector='OR'), name='sent_back_with_a_reason'),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='sentback',
+                trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_sentbackevent" ("created_at", "decomposition_id", "id", "mended_at", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "rewrite_id", "sender_id", "verdict_id", "version") VALUES (NEW."created_at", NEW."decomposition_id", NEW."id", NEW."mended_at", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."reason", NEW."rewrite_id", NEW."sender_id", NEW."verdict_id", NEW."version"); RETURN NULL;', hash='397031df7d7cb10da8f8419ac97cbb96db3e7408', operation='INSERT', pgid='pgtrigger_insert_insert_76c80', table='annotations_sentback', when='AFTER')),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='sentback',
+                trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "annotations_sentbackevent" ("created_at", "decomposition_id", "id", "mended_at", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "rewrite_id", "sender_id", "verdict_id", "version") VALUES (NEW."created_at", NEW."decomposition_id", NEW."id", NEW."mended_at", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."reason", NEW."rewrite_id", NEW."sender_id", NEW."verdict_id", NEW."version"); RETURN NULL;', hash='e02b2c0911df561c02f017f3a7d8e320bcd8ae1b', operation='UPDATE', pgid='pgtrigger_update_update_d136f', table='annotations_sentback', when='AFTER')),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='sentback',
+                trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_sentbackevent" ("created_at", "decomposition_id", "id", "mended_at", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "rewrite_id", "sender_id", "verdict_id", "version") VALUES (OLD."created_at", OLD."decomposition_id", OLD."id", OLD."mended_at", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."reason", OLD."rewrite_id", OLD."sender_id", OLD."verdict_id", OLD."version"); RETURN NULL;', hash='7660966953d0d20514943e6494ebb41e10ad3bd7', operation='DELETE', pgid='pgtrigger_delete_delete_9ccf8', table='annotations_sentback', when='AFTER')),
+            ),
+        ]),
     ]

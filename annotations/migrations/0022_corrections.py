@@ -6,6 +6,8 @@ import pgtrigger.migrations
 from django.conf import settings
 from django.db import migrations, models
 
+from annotations.migrations._together import Together
+
 
 class Migration(migrations.Migration):
 
@@ -16,83 +18,87 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.CreateModel(
-            name='Correction',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('open', 'to correct'), ('proposed', 'to verify'), ('done', 'corrected'), ('dismissed', 'gold stands')], db_index=True, default='open', max_length=10)),
-                ('reason', models.TextField(blank=True, help_text='Why the gold is wrong.', max_length=5000)),
-                ('suggested', models.JSONField(blank=True, default=dict, help_text='An action that was done instead of it.')),
-                ('asked_at', models.DateTimeField(auto_now_add=True)),
-                ('operation', models.CharField(blank=True, choices=[('CLICK', 'Click'), ('TYPE', 'Type'), ('SELECT', 'Select'), ('PRESS', 'Press'), ('HOVER', 'Hover'), ('SCROLL', 'Scroll'), ('DRAG', 'Drag'), ('LOAD', 'Load'), ('SAY', 'Say'), ('SUBMIT', 'Submit'), ('CHANGE', 'Change'), ('COPY', 'Copy'), ('PASTE', 'Paste'), ('TAB_CREATE', 'Tab Create'), ('TAB_REMOVE', 'Tab Remove'), ('TAB_SWITCH', 'Tab Switch'), ('STOP', 'Stop')], max_length=12)),
-                ('value', models.TextField(blank=True)),
-                ('node_id', models.CharField(blank=True, max_length=64)),
-                ('corrected_at', models.DateTimeField(blank=True, null=True)),
-                ('before', models.JSONField(blank=True, default=dict, help_text='The gold that it replaced.')),
-                ('decided_at', models.DateTimeField(blank=True, null=True)),
-                ('note', models.TextField(blank=True, help_text='What its verifier said.', max_length=5000)),
-                ('is_counted', models.BooleanField(default=False, help_text='Whether scores follow it.')),
-                ('asked_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('corrected_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('decided_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('step', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='corrections', to='annotations.step')),
-            ],
-            options={
-                'ordering': ['-id'],
-            },
-        ),
-        migrations.CreateModel(
-            name='CorrectionEvent',
-            fields=[
-                ('pgh_id', models.AutoField(primary_key=True, serialize=False)),
-                ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
-                ('pgh_label', models.TextField(help_text='The event label.')),
-                ('id', models.BigIntegerField()),
-                ('state', models.CharField(choices=[('open', 'to correct'), ('proposed', 'to verify'), ('done', 'corrected'), ('dismissed', 'gold stands')], default='open', max_length=10)),
-                ('reason', models.TextField(blank=True, help_text='Why the gold is wrong.', max_length=5000)),
-                ('suggested', models.JSONField(blank=True, default=dict, help_text='An action that was done instead of it.')),
-                ('asked_at', models.DateTimeField(auto_now_add=True)),
-                ('operation', models.CharField(blank=True, choices=[('CLICK', 'Click'), ('TYPE', 'Type'), ('SELECT', 'Select'), ('PRESS', 'Press'), ('HOVER', 'Hover'), ('SCROLL', 'Scroll'), ('DRAG', 'Drag'), ('LOAD', 'Load'), ('SAY', 'Say'), ('SUBMIT', 'Submit'), ('CHANGE', 'Change'), ('COPY', 'Copy'), ('PASTE', 'Paste'), ('TAB_CREATE', 'Tab Create'), ('TAB_REMOVE', 'Tab Remove'), ('TAB_SWITCH', 'Tab Switch'), ('STOP', 'Stop')], max_length=12)),
-                ('value', models.TextField(blank=True)),
-                ('node_id', models.CharField(blank=True, max_length=64)),
-                ('corrected_at', models.DateTimeField(blank=True, null=True)),
-                ('before', models.JSONField(blank=True, default=dict, help_text='The gold that it replaced.')),
-                ('decided_at', models.DateTimeField(blank=True, null=True)),
-                ('note', models.TextField(blank=True, help_text='What its verifier said.', max_length=5000)),
-                ('is_counted', models.BooleanField(default=False, help_text='Whether scores follow it.')),
-                ('asked_by', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL)),
-                ('corrected_by', models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL)),
-                ('decided_by', models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL)),
-                ('pgh_context', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='pghistory.context')),
-                ('pgh_obj', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='events', to='annotations.correction')),
-                ('step', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.step')),
-            ],
-            options={
-                'abstract': False,
-            },
-        ),
-        migrations.AddConstraint(
-            model_name='correction',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['open', 'proposed'])), fields=('step',), name='one_correction_of_a_step_under_way'),
-        ),
-        migrations.AddConstraint(
-            model_name='correction',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['open', 'dismissed']), models.Q(('corrected_by__isnull', False), models.Q(('operation', ''), _negated=True)), _connector='OR'), name='a_proposed_correction_says_what_is_right'),
-        ),
-        migrations.AddConstraint(
-            model_name='correction',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'done'), _negated=True), ('decided_by__isnull', False), _connector='OR'), name='a_done_correction_was_verified'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='correction',
-            trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_correctionevent" ("asked_at", "asked_by_id", "before", "corrected_at", "corrected_by_id", "decided_at", "decided_by_id", "id", "is_counted", "node_id", "note", "operation", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "state", "step_id", "suggested", "value") VALUES (NEW."asked_at", NEW."asked_by_id", NEW."before", NEW."corrected_at", NEW."corrected_by_id", NEW."decided_at", NEW."decided_by_id", NEW."id", NEW."is_counted", NEW."node_id", NEW."note", NEW."operation", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."reason", NEW."state", NEW."step_id", NEW."suggested", NEW."value"); RETURN NULL;', hash='7dc7a58e1ae6660e09711ac04832471758d0cbe4', operation='INSERT', pgid='pgtrigger_insert_insert_35736', table='annotations_correction', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='correction',
-            trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "annotations_correctionevent" ("asked_at", "asked_by_id", "before", "corrected_at", "corrected_by_id", "decided_at", "decided_by_id", "id", "is_counted", "node_id", "note", "operation", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "state", "step_id", "suggested", "value") VALUES (NEW."asked_at", NEW."asked_by_id", NEW."before", NEW."corrected_at", NEW."corrected_by_id", NEW."decided_at", NEW."decided_by_id", NEW."id", NEW."is_counted", NEW."node_id", NEW."note", NEW."operation", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."reason", NEW."state", NEW."step_id", NEW."suggested", NEW."value"); RETURN NULL;', hash='2c428aa6d67ed6930d15124c2f60a69216ad5f1e', operation='UPDATE', pgid='pgtrigger_update_update_b9902', table='annotations_correction', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='correction',
-            trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_correctionevent" ("asked_at", "asked_by_id", "before", "corrected_at", "corrected_by_id", "decided_at", "decided_by_id", "id", "is_counted", "node_id", "note", "operation", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "state", "step_id", "suggested", "value") VALUES (OLD."asked_at", OLD."asked_by_id", OLD."before", OLD."corrected_at", OLD."corrected_by_id", OLD."decided_at", OLD."decided_by_id", OLD."id", OLD."is_counted", OLD."node_id", OLD."note", OLD."operation", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."reason", OLD."state", OLD."step_id", OLD."suggested", OLD."value"); RETURN NULL;', hash='5fd26f8e6f466d369b769de05972312fd8bf48a5', operation='DELETE', pgid='pgtrigger_delete_delete_9a300', table='annotations_correction', when='AFTER')),
-        ),
+        Together([
+            migrations.CreateModel(
+                name='Correction',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('state', models.CharField(choices=[('open', 'to correct'), ('proposed', 'to verify'), ('done', 'corrected'), ('dismissed', 'gold stands')], db_index=True, default='open', max_length=10)),
+                    ('reason', models.TextField(blank=True, help_text='Why the gold is wrong.', max_length=5000)),
+                    ('suggested', models.JSONField(blank=True, default=dict, help_text='An action that was done instead of it.')),
+                    ('asked_at', models.DateTimeField(auto_now_add=True)),
+                    ('operation', models.CharField(blank=True, choices=[('CLICK', 'Click'), ('TYPE', 'Type'), ('SELECT', 'Select'), ('PRESS', 'Press'), ('HOVER', 'Hover'), ('SCROLL', 'Scroll'), ('DRAG', 'Drag'), ('LOAD', 'Load'), ('SAY', 'Say'), ('SUBMIT', 'Submit'), ('CHANGE', 'Change'), ('COPY', 'Copy'), ('PASTE', 'Paste'), ('TAB_CREATE', 'Tab Create'), ('TAB_REMOVE', 'Tab Remove'), ('TAB_SWITCH', 'Tab Switch'), ('STOP', 'Stop')], max_length=12)),
+                    ('value', models.TextField(blank=True)),
+                    ('node_id', models.CharField(blank=True, max_length=64)),
+                    ('corrected_at', models.DateTimeField(blank=True, null=True)),
+                    ('before', models.JSONField(blank=True, default=dict, help_text='The gold that it replaced.')),
+                    ('decided_at', models.DateTimeField(blank=True, null=True)),
+                    ('note', models.TextField(blank=True, help_text='What its verifier said.', max_length=5000)),
+                    ('is_counted', models.BooleanField(default=False, help_text='Whether scores follow it.')),
+                    ('asked_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('corrected_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('decided_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('step', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='corrections', to='annotations.step')),
+                ],
+                options={
+                    'ordering': ['-id'],
+                },
+            ),
+            migrations.CreateModel(
+                name='CorrectionEvent',
+                fields=[
+                    ('pgh_id', models.AutoField(primary_key=True, serialize=False)),
+                    ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
+                    ('pgh_label', models.TextField(help_text='The event label.')),
+                    ('id', models.BigIntegerField()),
+                    ('state', models.CharField(choices=[('open', 'to correct'), ('proposed', 'to verify'), ('done', 'corrected'), ('dismissed', 'gold stands')], default='open', max_length=10)),
+                    ('reason', models.TextField(blank=True, help_text='Why the gold is wrong.', max_length=5000)),
+                    ('suggested', models.JSONField(blank=True, default=dict, help_text='An action that was done instead of it.')),
+                    ('asked_at', models.DateTimeField(auto_now_add=True)),
+                    ('operation', models.CharField(blank=True, choices=[('CLICK', 'Click'), ('TYPE', 'Type'), ('SELECT', 'Select'), ('PRESS', 'Press'), ('HOVER', 'Hover'), ('SCROLL', 'Scroll'), ('DRAG', 'Drag'), ('LOAD', 'Load'), ('SAY', 'Say'), ('SUBMIT', 'Submit'), ('CHANGE', 'Change'), ('COPY', 'Copy'), ('PASTE', 'Paste'), ('TAB_CREATE', 'Tab Create'), ('TAB_REMOVE', 'Tab Remove'), ('TAB_SWITCH', 'Tab Switch'), ('STOP', 'Stop')], max_length=12)),
+                    ('value', models.TextField(blank=True)),
+                    ('node_id', models.CharField(blank=True, max_length=64)),
+                    ('corrected_at', models.DateTimeField(blank=True, null=True)),
+                    ('before', models.JSONField(blank=True, default=dict, help_text='The gold that it replaced.')),
+                    ('decided_at', models.DateTimeField(blank=True, null=True)),
+                    ('note', models.TextField(blank=True, help_text='What its verifier said.', max_length=5000)),
+                    ('is_counted', models.BooleanField(default=False, help_text='Whether scores follow it.')),
+                    ('asked_by', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('corrected_by', models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('decided_by', models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('pgh_context', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='pghistory.context')),
+                    ('pgh_obj', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='events', to='annotations.correction')),
+                    ('step', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.step')),
+                ],
+                options={
+                    'abstract': False,
+                },
+            ),
+        ]),
+        Together([
+            migrations.AddConstraint(
+                model_name='correction',
+                constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['open', 'proposed'])), fields=('step',), name='one_correction_of_a_step_under_way'),
+            ),
+            migrations.AddConstraint(
+                model_name='correction',
+                constraint=models.CheckConstraint(condition=models.Q(('state__in', ['open', 'dismissed']), models.Q(('corrected_by__isnull', False), models.Q(('operation', ''), _negated=True)), _connector='OR'), name='a_proposed_correction_says_what_is_right'),
+            ),
+            migrations.AddConstraint(
+                model_name='correction',
+                constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'done'), _negated=True), ('decided_by__isnull', False), _connector='OR'), name='a_done_correction_was_verified'),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='correction',
+                trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_correctionevent" ("asked_at", "asked_by_id", "before", "corrected_at", "corrected_by_id", "decided_at", "decided_by_id", "id", "is_counted", "node_id", "note", "operation", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "state", "step_id", "suggested", "value") VALUES (NEW."asked_at", NEW."asked_by_id", NEW."before", NEW."corrected_at", NEW."corrected_by_id", NEW."decided_at", NEW."decided_by_id", NEW."id", NEW."is_counted", NEW."node_id", NEW."note", NEW."operation", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."reason", NEW."state", NEW."step_id", NEW."suggested", NEW."value"); RETURN NULL;', hash='7dc7a58e1ae6660e09711ac04832471758d0cbe4', operation='INSERT', pgid='pgtrigger_insert_insert_35736', table='annotations_correction', when='AFTER')),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='correction',
+                trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "annotations_correctionevent" ("asked_at", "asked_by_id", "before", "corrected_at", "corrected_by_id", "decided_at", "decided_by_id", "id", "is_counted", "node_id", "note", "operation", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "state", "step_id", "suggested", "value") VALUES (NEW."asked_at", NEW."asked_by_id", NEW."before", NEW."corrected_at", NEW."corrected_by_id", NEW."decided_at", NEW."decided_by_id", NEW."id", NEW."is_counted", NEW."node_id", NEW."note", NEW."operation", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."reason", NEW."state", NEW."step_id", NEW."suggested", NEW."value"); RETURN NULL;', hash='2c428aa6d67ed6930d15124c2f60a69216ad5f1e', operation='UPDATE', pgid='pgtrigger_update_update_b9902', table='annotations_correction', when='AFTER')),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='correction',
+                trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_correctionevent" ("asked_at", "asked_by_id", "before", "corrected_at", "corrected_by_id", "decided_at", "decided_by_id", "id", "is_counted", "node_id", "note", "operation", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "state", "step_id", "suggested", "value") VALUES (OLD."asked_at", OLD."asked_by_id", OLD."before", OLD."corrected_at", OLD."corrected_by_id", OLD."decided_at", OLD."decided_by_id", OLD."id", OLD."is_counted", OLD."node_id", OLD."note", OLD."operation", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."reason", OLD."state", OLD."step_id", OLD."suggested", OLD."value"); RETURN NULL;', hash='5fd26f8e6f466d369b769de05972312fd8bf48a5', operation='DELETE', pgid='pgtrigger_delete_delete_9a300', table='annotations_correction', when='AFTER')),
+            ),
+        ]),
     ]

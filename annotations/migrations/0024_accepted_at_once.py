@@ -7,6 +7,8 @@ import pgtrigger.migrations
 from django.conf import settings
 from django.db import migrations, models
 
+from annotations.migrations._together import Together
+
 
 class Migration(migrations.Migration):
 
@@ -17,204 +19,208 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.CreateModel(
-            name='BulkAccept',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('size', models.PositiveIntegerField(help_text='Items that were chosen, those held back included.')),
-                ('share', models.PositiveSmallIntegerField(help_text='Percent of them that was to be held back.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-            ],
-            options={
-                'ordering': ['-id'],
-            },
-        ),
-        migrations.CreateModel(
-            name='BulkAcceptEvent',
-            fields=[
-                ('pgh_id', models.AutoField(primary_key=True, serialize=False)),
-                ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
-                ('pgh_label', models.TextField(help_text='The event label.')),
-                ('id', models.BigIntegerField()),
-                ('size', models.PositiveIntegerField(help_text='Items that were chosen, those held back included.')),
-                ('share', models.PositiveSmallIntegerField(help_text='Percent of them that was to be held back.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-            ],
-            options={
-                'abstract': False,
-            },
-        ),
-        migrations.CreateModel(
-            name='HeldBack',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-            ],
-            options={
-                'ordering': ['id'],
-            },
-        ),
-        migrations.CreateModel(
-            name='HeldBackEvent',
-            fields=[
-                ('pgh_id', models.AutoField(primary_key=True, serialize=False)),
-                ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
-                ('pgh_label', models.TextField(help_text='The event label.')),
-                ('id', models.BigIntegerField()),
-            ],
-            options={
-                'abstract': False,
-            },
-        ),
-        pgtrigger.migrations.RemoveTrigger(
-            model_name='campaign',
-            name='insert_insert',
-        ),
-        pgtrigger.migrations.RemoveTrigger(
-            model_name='campaign',
-            name='update_update',
-        ),
-        pgtrigger.migrations.RemoveTrigger(
-            model_name='campaign',
-            name='delete_delete',
-        ),
-        pgtrigger.migrations.RemoveTrigger(
-            model_name='verdict',
-            name='insert_insert',
-        ),
-        pgtrigger.migrations.RemoveTrigger(
-            model_name='verdict',
-            name='update_update',
-        ),
-        pgtrigger.migrations.RemoveTrigger(
-            model_name='verdict',
-            name='delete_delete',
-        ),
-        migrations.AddField(
-            model_name='campaign',
-            name='second_look',
-            field=models.PositiveSmallIntegerField(default=10, help_text='Percent of the items accepted at once that is held back for a second look; at least one.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)]),
-        ),
-        migrations.AddField(
-            model_name='campaignevent',
-            name='second_look',
-            field=models.PositiveSmallIntegerField(default=10, help_text='Percent of the items accepted at once that is held back for a second look; at least one.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)]),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='campaign',
-            trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_campaignevent" ("blind", "cap", "closed_at", "connection", "created_at", "created_by_id", "deleted_at", "id", "mode", "name", "overlap", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "project_id", "proposer", "rubric", "second_look", "source_id", "steps_per_part", "target_id", "verify_overlap") VALUES (NEW."blind", NEW."cap", NEW."closed_at", NEW."connection", NEW."created_at", NEW."created_by_id", NEW."deleted_at", NEW."id", NEW."mode", NEW."name", NEW."overlap", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."project_id", NEW."proposer", NEW."rubric", NEW."second_look", NEW."source_id", NEW."steps_per_part", NEW."target_id", NEW."verify_overlap"); RETURN NULL;', hash='287886de721c0398bd496b9387fec1cbc5daf484', operation='INSERT', pgid='pgtrigger_insert_insert_bb6fa', table='annotations_campaign', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='campaign',
-            trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "annotations_campaignevent" ("blind", "cap", "closed_at", "connection", "created_at", "created_by_id", "deleted_at", "id", "mode", "name", "overlap", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "project_id", "proposer", "rubric", "second_look", "source_id", "steps_per_part", "target_id", "verify_overlap") VALUES (NEW."blind", NEW."cap", NEW."closed_at", NEW."connection", NEW."created_at", NEW."created_by_id", NEW."deleted_at", NEW."id", NEW."mode", NEW."name", NEW."overlap", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."project_id", NEW."proposer", NEW."rubric", NEW."second_look", NEW."source_id", NEW."steps_per_part", NEW."target_id", NEW."verify_overlap"); RETURN NULL;', hash='ad253c2776a64550e0e08aa1b1e869c776bb956c', operation='UPDATE', pgid='pgtrigger_update_update_ff995', table='annotations_campaign', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='campaign',
-            trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_campaignevent" ("blind", "cap", "closed_at", "connection", "created_at", "created_by_id", "deleted_at", "id", "mode", "name", "overlap", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "project_id", "proposer", "rubric", "second_look", "source_id", "steps_per_part", "target_id", "verify_overlap") VALUES (OLD."blind", OLD."cap", OLD."closed_at", OLD."connection", OLD."created_at", OLD."created_by_id", OLD."deleted_at", OLD."id", OLD."mode", OLD."name", OLD."overlap", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."project_id", OLD."proposer", OLD."rubric", OLD."second_look", OLD."source_id", OLD."steps_per_part", OLD."target_id", OLD."verify_overlap"); RETURN NULL;', hash='4ea68ef2faa939fa13f0980bf60d11fda3b937eb', operation='DELETE', pgid='pgtrigger_delete_delete_1a325', table='annotations_campaign', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='verdict',
-            trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_verdictevent" ("assignment_id", "bulk_id", "checklist", "created_at", "guideline_id", "id", "outcome", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "round", "verification_id", "version") VALUES (NEW."assignment_id", NEW."bulk_id", NEW."checklist", NEW."created_at", NEW."guideline_id", NEW."id", NEW."outcome", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."reason", NEW."round", NEW."verification_id", NEW."version"); RETURN NULL;', hash='59838c9a7c96d026f68cf98d131b5b0805a204c4', operation='INSERT', pgid='pgtrigger_insert_insert_cc926', table='annotations_verdict', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='verdict',
-            trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "annotations_verdictevent" ("assignment_id", "bulk_id", "checklist", "created_at", "guideline_id", "id", "outcome", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "round", "verification_id", "version") VALUES (NEW."assignment_id", NEW."bulk_id", NEW."checklist", NEW."created_at", NEW."guideline_id", NEW."id", NEW."outcome", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."reason", NEW."round", NEW."verification_id", NEW."version"); RETURN NULL;', hash='a9a73c986a24866c40783de89789e3108a7f00ad', operation='UPDATE', pgid='pgtrigger_update_update_03c22', table='annotations_verdict', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='verdict',
-            trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_verdictevent" ("assignment_id", "bulk_id", "checklist", "created_at", "guideline_id", "id", "outcome", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "round", "verification_id", "version") VALUES (OLD."assignment_id", OLD."bulk_id", OLD."checklist", OLD."created_at", OLD."guideline_id", OLD."id", OLD."outcome", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."reason", OLD."round", OLD."verification_id", OLD."version"); RETURN NULL;', hash='47e53853b50c9fbeb679c1d6cb8c565c7175e011', operation='DELETE', pgid='pgtrigger_delete_delete_14423', table='annotations_verdict', when='AFTER')),
-        ),
-        migrations.AddField(
-            model_name='bulkaccept',
-            name='campaign',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='bulk_accepts', to='annotations.campaign'),
-        ),
-        migrations.AddField(
-            model_name='bulkaccept',
-            name='user',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='verdict',
-            name='bulk',
-            field=models.ForeignKey(blank=True, help_text='With what it was accepted at once, by its checks alone.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='accepted', to='annotations.bulkaccept'),
-        ),
-        migrations.AddField(
-            model_name='verdictevent',
-            name='bulk',
-            field=models.ForeignKey(blank=True, db_constraint=False, help_text='With what it was accepted at once, by its checks alone.', null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.bulkaccept'),
-        ),
-        migrations.AddField(
-            model_name='bulkacceptevent',
-            name='campaign',
-            field=models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.campaign'),
-        ),
-        migrations.AddField(
-            model_name='bulkacceptevent',
-            name='pgh_context',
-            field=models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='pghistory.context'),
-        ),
-        migrations.AddField(
-            model_name='bulkacceptevent',
-            name='pgh_obj',
-            field=models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='events', to='annotations.bulkaccept'),
-        ),
-        migrations.AddField(
-            model_name='bulkacceptevent',
-            name='user',
-            field=models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='heldback',
-            name='bulk',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='held_back', to='annotations.bulkaccept'),
-        ),
-        migrations.AddField(
-            model_name='heldback',
-            name='item',
-            field=models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='held_back', to='annotations.item'),
-        ),
-        migrations.AddField(
-            model_name='heldbackevent',
-            name='bulk',
-            field=models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.bulkaccept'),
-        ),
-        migrations.AddField(
-            model_name='heldbackevent',
-            name='item',
-            field=models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.item'),
-        ),
-        migrations.AddField(
-            model_name='heldbackevent',
-            name='pgh_context',
-            field=models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='pghistory.context'),
-        ),
-        migrations.AddField(
-            model_name='heldbackevent',
-            name='pgh_obj',
-            field=models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='events', to='annotations.heldback'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='bulkaccept',
-            trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_bulkacceptevent" ("campaign_id", "created_at", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "share", "size", "user_id") VALUES (NEW."campaign_id", NEW."created_at", NEW."id", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."share", NEW."size", NEW."user_id"); RETURN NULL;', hash='3d7498c0a6771dc4fbc906d2ab2b2b4fb880097c', operation='INSERT', pgid='pgtrigger_insert_insert_26a4d', table='annotations_bulkaccept', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='bulkaccept',
-            trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "annotations_bulkacceptevent" ("campaign_id", "created_at", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "share", "size", "user_id") VALUES (NEW."campaign_id", NEW."created_at", NEW."id", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."share", NEW."size", NEW."user_id"); RETURN NULL;', hash='8c169068b09ebc989d6c0bcf40e869d1afc92a37', operation='UPDATE', pgid='pgtrigger_update_update_9514b', table='annotations_bulkaccept', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='bulkaccept',
-            trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_bulkacceptevent" ("campaign_id", "created_at", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "share", "size", "user_id") VALUES (OLD."campaign_id", OLD."created_at", OLD."id", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."share", OLD."size", OLD."user_id"); RETURN NULL;', hash='5de5220936aabcdaea387ab368c5da05643466ab', operation='DELETE', pgid='pgtrigger_delete_delete_71958', table='annotations_bulkaccept', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='heldback',
-            trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_heldbackevent" ("bulk_id", "id", "item_id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id") VALUES (NEW."bulk_id", NEW."id", NEW."item_id", _pgh_attach_context(), NOW(), \'insert\', NEW."id"); RETURN NULL;', hash='1cbf16f2797716d277ee96a1e67ed6584975f2ff', operation='INSERT', pgid='pgtrigger_insert_insert_a53de', table='annotations_heldback', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='heldback',
-            trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "annotations_heldbackevent" ("bulk_id", "id", "item_id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id") VALUES (NEW."bulk_id", NEW."id", NEW."item_id", _pgh_attach_context(), NOW(), \'update\', NEW."id"); RETURN NULL;', hash='09c01573bd5362f14fb0b7a074bfe8b3afb7aad9', operation='UPDATE', pgid='pgtrigger_update_update_212ea', table='annotations_heldback', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='heldback',
-            trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_heldbackevent" ("bulk_id", "id", "item_id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id") VALUES (OLD."bulk_id", OLD."id", OLD."item_id", _pgh_attach_context(), NOW(), \'delete\', OLD."id"); RETURN NULL;', hash='efb5fefeebcce0b3b4e23ccbf443f7c54e0437e9', operation='DELETE', pgid='pgtrigger_delete_delete_a0537', table='annotations_heldback', when='AFTER')),
-        ),
+        Together([
+            migrations.CreateModel(
+                name='BulkAccept',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('size', models.PositiveIntegerField(help_text='Items that were chosen, those held back included.')),
+                    ('share', models.PositiveSmallIntegerField(help_text='Percent of them that was to be held back.')),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                ],
+                options={
+                    'ordering': ['-id'],
+                },
+            ),
+            migrations.CreateModel(
+                name='BulkAcceptEvent',
+                fields=[
+                    ('pgh_id', models.AutoField(primary_key=True, serialize=False)),
+                    ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
+                    ('pgh_label', models.TextField(help_text='The event label.')),
+                    ('id', models.BigIntegerField()),
+                    ('size', models.PositiveIntegerField(help_text='Items that were chosen, those held back included.')),
+                    ('share', models.PositiveSmallIntegerField(help_text='Percent of them that was to be held back.')),
+                    ('created_at', models.DateTimeField(auto_now_add=True)),
+                ],
+                options={
+                    'abstract': False,
+                },
+            ),
+            migrations.CreateModel(
+                name='HeldBack',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ],
+                options={
+                    'ordering': ['id'],
+                },
+            ),
+            migrations.CreateModel(
+                name='HeldBackEvent',
+                fields=[
+                    ('pgh_id', models.AutoField(primary_key=True, serialize=False)),
+                    ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
+                    ('pgh_label', models.TextField(help_text='The event label.')),
+                    ('id', models.BigIntegerField()),
+                ],
+                options={
+                    'abstract': False,
+                },
+            ),
+        ]),
+        Together([
+            pgtrigger.migrations.RemoveTrigger(
+                model_name='campaign',
+                name='insert_insert',
+            ),
+            pgtrigger.migrations.RemoveTrigger(
+                model_name='campaign',
+                name='update_update',
+            ),
+            pgtrigger.migrations.RemoveTrigger(
+                model_name='campaign',
+                name='delete_delete',
+            ),
+            pgtrigger.migrations.RemoveTrigger(
+                model_name='verdict',
+                name='insert_insert',
+            ),
+            pgtrigger.migrations.RemoveTrigger(
+                model_name='verdict',
+                name='update_update',
+            ),
+            pgtrigger.migrations.RemoveTrigger(
+                model_name='verdict',
+                name='delete_delete',
+            ),
+            migrations.AddField(
+                model_name='campaign',
+                name='second_look',
+                field=models.PositiveSmallIntegerField(default=10, help_text='Percent of the items accepted at once that is held back for a second look; at least one.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)]),
+            ),
+            migrations.AddField(
+                model_name='campaignevent',
+                name='second_look',
+                field=models.PositiveSmallIntegerField(default=10, help_text='Percent of the items accepted at once that is held back for a second look; at least one.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)]),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='campaign',
+                trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_campaignevent" ("blind", "cap", "closed_at", "connection", "created_at", "created_by_id", "deleted_at", "id", "mode", "name", "overlap", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "project_id", "proposer", "rubric", "second_look", "source_id", "steps_per_part", "target_id", "verify_overlap") VALUES (NEW."blind", NEW."cap", NEW."closed_at", NEW."connection", NEW."created_at", NEW."created_by_id", NEW."deleted_at", NEW."id", NEW."mode", NEW."name", NEW."overlap", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."project_id", NEW."proposer", NEW."rubric", NEW."second_look", NEW."source_id", NEW."steps_per_part", NEW."target_id", NEW."verify_overlap"); RETURN NULL;', hash='287886de721c0398bd496b9387fec1cbc5daf484', operation='INSERT', pgid='pgtrigger_insert_insert_bb6fa', table='annotations_campaign', when='AFTER')),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='campaign',
+                trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "annotations_campaignevent" ("blind", "cap", "closed_at", "connection", "created_at", "created_by_id", "deleted_at", "id", "mode", "name", "overlap", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "project_id", "proposer", "rubric", "second_look", "source_id", "steps_per_part", "target_id", "verify_overlap") VALUES (NEW."blind", NEW."cap", NEW."closed_at", NEW."connection", NEW."created_at", NEW."created_by_id", NEW."deleted_at", NEW."id", NEW."mode", NEW."name", NEW."overlap", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."project_id", NEW."proposer", NEW."rubric", NEW."second_look", NEW."source_id", NEW."steps_per_part", NEW."target_id", NEW."verify_overlap"); RETURN NULL;', hash='ad253c2776a64550e0e08aa1b1e869c776bb956c', operation='UPDATE', pgid='pgtrigger_update_update_ff995', table='annotations_campaign', when='AFTER')),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='campaign',
+                trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_campaignevent" ("blind", "cap", "closed_at", "connection", "created_at", "created_by_id", "deleted_at", "id", "mode", "name", "overlap", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "project_id", "proposer", "rubric", "second_look", "source_id", "steps_per_part", "target_id", "verify_overlap") VALUES (OLD."blind", OLD."cap", OLD."closed_at", OLD."connection", OLD."created_at", OLD."created_by_id", OLD."deleted_at", OLD."id", OLD."mode", OLD."name", OLD."overlap", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."project_id", OLD."proposer", OLD."rubric", OLD."second_look", OLD."source_id", OLD."steps_per_part", OLD."target_id", OLD."verify_overlap"); RETURN NULL;', hash='4ea68ef2faa939fa13f0980bf60d11fda3b937eb', operation='DELETE', pgid='pgtrigger_delete_delete_1a325', table='annotations_campaign', when='AFTER')),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='verdict',
+                trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_verdictevent" ("assignment_id", "bulk_id", "checklist", "created_at", "guideline_id", "id", "outcome", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "round", "verification_id", "version") VALUES (NEW."assignment_id", NEW."bulk_id", NEW."checklist", NEW."created_at", NEW."guideline_id", NEW."id", NEW."outcome", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."reason", NEW."round", NEW."verification_id", NEW."version"); RETURN NULL;', hash='59838c9a7c96d026f68cf98d131b5b0805a204c4', operation='INSERT', pgid='pgtrigger_insert_insert_cc926', table='annotations_verdict', when='AFTER')),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='verdict',
+                trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "annotations_verdictevent" ("assignment_id", "bulk_id", "checklist", "created_at", "guideline_id", "id", "outcome", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "round", "verification_id", "version") VALUES (NEW."assignment_id", NEW."bulk_id", NEW."checklist", NEW."created_at", NEW."guideline_id", NEW."id", NEW."outcome", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."reason", NEW."round", NEW."verification_id", NEW."version"); RETURN NULL;', hash='a9a73c986a24866c40783de89789e3108a7f00ad', operation='UPDATE', pgid='pgtrigger_update_update_03c22', table='annotations_verdict', when='AFTER')),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='verdict',
+                trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_verdictevent" ("assignment_id", "bulk_id", "checklist", "created_at", "guideline_id", "id", "outcome", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "round", "verification_id", "version") VALUES (OLD."assignment_id", OLD."bulk_id", OLD."checklist", OLD."created_at", OLD."guideline_id", OLD."id", OLD."outcome", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."reason", OLD."round", OLD."verification_id", OLD."version"); RETURN NULL;', hash='47e53853b50c9fbeb679c1d6cb8c565c7175e011', operation='DELETE', pgid='pgtrigger_delete_delete_14423', table='annotations_verdict', when='AFTER')),
+            ),
+            migrations.AddField(
+                model_name='bulkaccept',
+                name='campaign',
+                field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='bulk_accepts', to='annotations.campaign'),
+            ),
+            migrations.AddField(
+                model_name='bulkaccept',
+                name='user',
+                field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
+            ),
+            migrations.AddField(
+                model_name='verdict',
+                name='bulk',
+                field=models.ForeignKey(blank=True, help_text='With what it was accepted at once, by its checks alone.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='accepted', to='annotations.bulkaccept'),
+            ),
+            migrations.AddField(
+                model_name='verdictevent',
+                name='bulk',
+                field=models.ForeignKey(blank=True, db_constraint=False, help_text='With what it was accepted at once, by its checks alone.', null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.bulkaccept'),
+            ),
+            migrations.AddField(
+                model_name='bulkacceptevent',
+                name='campaign',
+                field=models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.campaign'),
+            ),
+            migrations.AddField(
+                model_name='bulkacceptevent',
+                name='pgh_context',
+                field=models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='pghistory.context'),
+            ),
+            migrations.AddField(
+                model_name='bulkacceptevent',
+                name='pgh_obj',
+                field=models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='events', to='annotations.bulkaccept'),
+            ),
+            migrations.AddField(
+                model_name='bulkacceptevent',
+                name='user',
+                field=models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL),
+            ),
+            migrations.AddField(
+                model_name='heldback',
+                name='bulk',
+                field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='held_back', to='annotations.bulkaccept'),
+            ),
+            migrations.AddField(
+                model_name='heldback',
+                name='item',
+                field=models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='held_back', to='annotations.item'),
+            ),
+            migrations.AddField(
+                model_name='heldbackevent',
+                name='bulk',
+                field=models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.bulkaccept'),
+            ),
+            migrations.AddField(
+                model_name='heldbackevent',
+                name='item',
+                field=models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.item'),
+            ),
+            migrations.AddField(
+                model_name='heldbackevent',
+                name='pgh_context',
+                field=models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='pghistory.context'),
+            ),
+            migrations.AddField(
+                model_name='heldbackevent',
+                name='pgh_obj',
+                field=models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='events', to='annotations.heldback'),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='bulkaccept',
+                trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_bulkacceptevent" ("campaign_id", "created_at", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "share", "size", "user_id") VALUES (NEW."campaign_id", NEW."created_at", NEW."id", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."share", NEW."size", NEW."user_id"); RETURN NULL;', hash='3d7498c0a6771dc4fbc906d2ab2b2b4fb880097c', operation='INSERT', pgid='pgtrigger_insert_insert_26a4d', table='annotations_bulkaccept', when='AFTER')),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='bulkaccept',
+                trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "annotations_bulkacceptevent" ("campaign_id", "created_at", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "share", "size", "user_id") VALUES (NEW."campaign_id", NEW."created_at", NEW."id", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."share", NEW."size", NEW."user_id"); RETURN NULL;', hash='8c169068b09ebc989d6c0bcf40e869d1afc92a37', operation='UPDATE', pgid='pgtrigger_update_update_9514b', table='annotations_bulkaccept', when='AFTER')),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='bulkaccept',
+                trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_bulkacceptevent" ("campaign_id", "created_at", "id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "share", "size", "user_id") VALUES (OLD."campaign_id", OLD."created_at", OLD."id", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."share", OLD."size", OLD."user_id"); RETURN NULL;', hash='5de5220936aabcdaea387ab368c5da05643466ab', operation='DELETE', pgid='pgtrigger_delete_delete_71958', table='annotations_bulkaccept', when='AFTER')),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='heldback',
+                trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_heldbackevent" ("bulk_id", "id", "item_id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id") VALUES (NEW."bulk_id", NEW."id", NEW."item_id", _pgh_attach_context(), NOW(), \'insert\', NEW."id"); RETURN NULL;', hash='1cbf16f2797716d277ee96a1e67ed6584975f2ff', operation='INSERT', pgid='pgtrigger_insert_insert_a53de', table='annotations_heldback', when='AFTER')),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='heldback',
+                trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "annotations_heldbackevent" ("bulk_id", "id", "item_id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id") VALUES (NEW."bulk_id", NEW."id", NEW."item_id", _pgh_attach_context(), NOW(), \'update\', NEW."id"); RETURN NULL;', hash='09c01573bd5362f14fb0b7a074bfe8b3afb7aad9', operation='UPDATE', pgid='pgtrigger_update_update_212ea', table='annotations_heldback', when='AFTER')),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='heldback',
+                trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_heldbackevent" ("bulk_id", "id", "item_id", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id") VALUES (OLD."bulk_id", OLD."id", OLD."item_id", _pgh_attach_context(), NOW(), \'delete\', OLD."id"); RETURN NULL;', hash='efb5fefeebcce0b3b4e23ccbf443f7c54e0437e9', operation='DELETE', pgid='pgtrigger_delete_delete_a0537', table='annotations_heldback', when='AFTER')),
+            ),
+        ]),
     ]

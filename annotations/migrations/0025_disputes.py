@@ -6,6 +6,8 @@ import pgtrigger.migrations
 from django.conf import settings
 from django.db import migrations, models
 
+from annotations.migrations._together import Together
+
 
 class Migration(migrations.Migration):
 
@@ -16,61 +18,65 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.CreateModel(
-            name='Dispute',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('round', models.PositiveSmallIntegerField()),
-                ('opened_at', models.DateTimeField(auto_now_add=True)),
-                ('outcome', models.CharField(blank=True, choices=[('accept', 'accepted'), ('return', 'returned')], max_length=8)),
-                ('reason', models.TextField(blank=True, max_length=5000)),
-                ('decided_at', models.DateTimeField(blank=True, null=True)),
-                ('assignment', models.ForeignKey(help_text='What was judged.', on_delete=django.db.models.deletion.CASCADE, related_name='disputes', to='annotations.assignment')),
-                ('decided_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'ordering': ['id'],
-            },
-        ),
-        migrations.CreateModel(
-            name='DisputeEvent',
-            fields=[
-                ('pgh_id', models.AutoField(primary_key=True, serialize=False)),
-                ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
-                ('pgh_label', models.TextField(help_text='The event label.')),
-                ('id', models.BigIntegerField()),
-                ('round', models.PositiveSmallIntegerField()),
-                ('opened_at', models.DateTimeField(auto_now_add=True)),
-                ('outcome', models.CharField(blank=True, choices=[('accept', 'accepted'), ('return', 'returned')], max_length=8)),
-                ('reason', models.TextField(blank=True, max_length=5000)),
-                ('decided_at', models.DateTimeField(blank=True, null=True)),
-                ('assignment', models.ForeignKey(db_constraint=False, help_text='What was judged.', on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.assignment')),
-                ('decided_by', models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL)),
-                ('pgh_context', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='pghistory.context')),
-                ('pgh_obj', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='events', to='annotations.dispute')),
-            ],
-            options={
-                'abstract': False,
-            },
-        ),
-        migrations.AddConstraint(
-            model_name='dispute',
-            constraint=models.UniqueConstraint(fields=('assignment', 'round'), name='one_dispute_per_round'),
-        ),
-        migrations.AddConstraint(
-            model_name='dispute',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('decided_at', None), ('outcome', '')), models.Q(models.Q(('outcome', ''), _negated=True), ('decided_by__isnull', False)), _connector='OR'), name='a_decided_dispute_says_by_whom'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='dispute',
-            trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_disputeevent" ("assignment_id", "decided_at", "decided_by_id", "id", "opened_at", "outcome", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "round") VALUES (NEW."assignment_id", NEW."decided_at", NEW."decided_by_id", NEW."id", NEW."opened_at", NEW."outcome", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."reason", NEW."round"); RETURN NULL;', hash='9fda3d4049582a42066ca686946ebd49232072f8', operation='INSERT', pgid='pgtrigger_insert_insert_f3570', table='annotations_dispute', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='dispute',
-            trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "annotations_disputeevent" ("assignment_id", "decided_at", "decided_by_id", "id", "opened_at", "outcome", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "round") VALUES (NEW."assignment_id", NEW."decided_at", NEW."decided_by_id", NEW."id", NEW."opened_at", NEW."outcome", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."reason", NEW."round"); RETURN NULL;', hash='9e14395bba7d8c191fdf535eb9e60a41e46b7e43', operation='UPDATE', pgid='pgtrigger_update_update_8f0c4', table='annotations_dispute', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='dispute',
-            trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_disputeevent" ("assignment_id", "decided_at", "decided_by_id", "id", "opened_at", "outcome", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "round") VALUES (OLD."assignment_id", OLD."decided_at", OLD."decided_by_id", OLD."id", OLD."opened_at", OLD."outcome", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."reason", OLD."round"); RETURN NULL;', hash='85d9a2140e14b9f5d6f17442ff1a16d1bec90f06', operation='DELETE', pgid='pgtrigger_delete_delete_41750', table='annotations_dispute', when='AFTER')),
-        ),
+        Together([
+            migrations.CreateModel(
+                name='Dispute',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('round', models.PositiveSmallIntegerField()),
+                    ('opened_at', models.DateTimeField(auto_now_add=True)),
+                    ('outcome', models.CharField(blank=True, choices=[('accept', 'accepted'), ('return', 'returned')], max_length=8)),
+                    ('reason', models.TextField(blank=True, max_length=5000)),
+                    ('decided_at', models.DateTimeField(blank=True, null=True)),
+                    ('assignment', models.ForeignKey(help_text='What was judged.', on_delete=django.db.models.deletion.CASCADE, related_name='disputes', to='annotations.assignment')),
+                    ('decided_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ],
+                options={
+                    'ordering': ['id'],
+                },
+            ),
+            migrations.CreateModel(
+                name='DisputeEvent',
+                fields=[
+                    ('pgh_id', models.AutoField(primary_key=True, serialize=False)),
+                    ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
+                    ('pgh_label', models.TextField(help_text='The event label.')),
+                    ('id', models.BigIntegerField()),
+                    ('round', models.PositiveSmallIntegerField()),
+                    ('opened_at', models.DateTimeField(auto_now_add=True)),
+                    ('outcome', models.CharField(blank=True, choices=[('accept', 'accepted'), ('return', 'returned')], max_length=8)),
+                    ('reason', models.TextField(blank=True, max_length=5000)),
+                    ('decided_at', models.DateTimeField(blank=True, null=True)),
+                    ('assignment', models.ForeignKey(db_constraint=False, help_text='What was judged.', on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.assignment')),
+                    ('decided_by', models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('pgh_context', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='pghistory.context')),
+                    ('pgh_obj', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='events', to='annotations.dispute')),
+                ],
+                options={
+                    'abstract': False,
+                },
+            ),
+        ]),
+        Together([
+            migrations.AddConstraint(
+                model_name='dispute',
+                constraint=models.UniqueConstraint(fields=('assignment', 'round'), name='one_dispute_per_round'),
+            ),
+            migrations.AddConstraint(
+                model_name='dispute',
+                constraint=models.CheckConstraint(condition=models.Q(models.Q(('decided_at', None), ('outcome', '')), models.Q(models.Q(('outcome', ''), _negated=True), ('decided_by__isnull', False)), _connector='OR'), name='a_decided_dispute_says_by_whom'),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='dispute',
+                trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_disputeevent" ("assignment_id", "decided_at", "decided_by_id", "id", "opened_at", "outcome", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "round") VALUES (NEW."assignment_id", NEW."decided_at", NEW."decided_by_id", NEW."id", NEW."opened_at", NEW."outcome", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."reason", NEW."round"); RETURN NULL;', hash='9fda3d4049582a42066ca686946ebd49232072f8', operation='INSERT', pgid='pgtrigger_insert_insert_f3570', table='annotations_dispute', when='AFTER')),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='dispute',
+                trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "annotations_disputeevent" ("assignment_id", "decided_at", "decided_by_id", "id", "opened_at", "outcome", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "round") VALUES (NEW."assignment_id", NEW."decided_at", NEW."decided_by_id", NEW."id", NEW."opened_at", NEW."outcome", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."reason", NEW."round"); RETURN NULL;', hash='9e14395bba7d8c191fdf535eb9e60a41e46b7e43', operation='UPDATE', pgid='pgtrigger_update_update_8f0c4', table='annotations_dispute', when='AFTER')),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='dispute',
+                trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_disputeevent" ("assignment_id", "decided_at", "decided_by_id", "id", "opened_at", "outcome", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "round") VALUES (OLD."assignment_id", OLD."decided_at", OLD."decided_by_id", OLD."id", OLD."opened_at", OLD."outcome", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."reason", OLD."round"); RETURN NULL;', hash='85d9a2140e14b9f5d6f17442ff1a16d1bec90f06', operation='DELETE', pgid='pgtrigger_delete_delete_41750', table='annotations_dispute', when='AFTER')),
+            ),
+        ]),
     ]

@@ -6,6 +6,8 @@ import pgtrigger.migrations
 from django.conf import settings
 from django.db import migrations, models
 
+from annotations.migrations._together import Together
+
 
 class Migration(migrations.Migration):
 
@@ -16,107 +18,113 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AlterField(
-            model_name='correction',
-            name='before',
-            field=models.JSONField(blank=True, default=dict, help_text='What it replaced.'),
-        ),
-        migrations.AlterField(
-            model_name='correction',
-            name='reason',
-            field=models.TextField(blank=True, help_text='Why it is wrong.', max_length=5000),
-        ),
-        migrations.AlterField(
-            model_name='correction',
-            name='state',
-            field=models.CharField(choices=[('open', 'to correct'), ('proposed', 'to verify'), ('done', 'corrected'), ('dismissed', 'stands as recorded')], db_index=True, default='open', max_length=10),
-        ),
-        migrations.AlterField(
-            model_name='correctionevent',
-            name='before',
-            field=models.JSONField(blank=True, default=dict, help_text='What it replaced.'),
-        ),
-        migrations.AlterField(
-            model_name='correctionevent',
-            name='reason',
-            field=models.TextField(blank=True, help_text='Why it is wrong.', max_length=5000),
-        ),
-        migrations.AlterField(
-            model_name='correctionevent',
-            name='state',
-            field=models.CharField(choices=[('open', 'to correct'), ('proposed', 'to verify'), ('done', 'corrected'), ('dismissed', 'stands as recorded')], default='open', max_length=10),
-        ),
-        migrations.CreateModel(
-            name='TurnCorrection',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('state', models.CharField(choices=[('open', 'to correct'), ('proposed', 'to verify'), ('done', 'corrected'), ('dismissed', 'stands as recorded')], db_index=True, default='open', max_length=10)),
-                ('reason', models.TextField(blank=True, help_text='Why it is wrong.', max_length=5000)),
-                ('asked_at', models.DateTimeField(auto_now_add=True)),
-                ('corrected_at', models.DateTimeField(blank=True, null=True)),
-                ('before', models.JSONField(blank=True, default=dict, help_text='What it replaced.')),
-                ('decided_at', models.DateTimeField(blank=True, null=True)),
-                ('note', models.TextField(blank=True, help_text='What its verifier said.', max_length=5000)),
-                ('instruction', models.TextField(blank=True)),
-                ('asked_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('corrected_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('decided_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('first_step', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='annotations.step')),
-                ('turn', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='corrections', to='annotations.turn')),
-            ],
-            options={
-                'ordering': ['-id'],
-            },
-        ),
-        migrations.CreateModel(
-            name='TurnCorrectionEvent',
-            fields=[
-                ('pgh_id', models.AutoField(primary_key=True, serialize=False)),
-                ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
-                ('pgh_label', models.TextField(help_text='The event label.')),
-                ('id', models.BigIntegerField()),
-                ('state', models.CharField(choices=[('open', 'to correct'), ('proposed', 'to verify'), ('done', 'corrected'), ('dismissed', 'stands as recorded')], default='open', max_length=10)),
-                ('reason', models.TextField(blank=True, help_text='Why it is wrong.', max_length=5000)),
-                ('asked_at', models.DateTimeField(auto_now_add=True)),
-                ('corrected_at', models.DateTimeField(blank=True, null=True)),
-                ('before', models.JSONField(blank=True, default=dict, help_text='What it replaced.')),
-                ('decided_at', models.DateTimeField(blank=True, null=True)),
-                ('note', models.TextField(blank=True, help_text='What its verifier said.', max_length=5000)),
-                ('instruction', models.TextField(blank=True)),
-                ('asked_by', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL)),
-                ('corrected_by', models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL)),
-                ('decided_by', models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL)),
-                ('first_step', models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.step')),
-                ('pgh_context', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='pghistory.context')),
-                ('pgh_obj', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='events', to='annotations.turncorrection')),
-                ('turn', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.turn')),
-            ],
-            options={
-                'abstract': False,
-            },
-        ),
-        migrations.AddConstraint(
-            model_name='turncorrection',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['open', 'proposed'])), fields=('turn',), name='one_correction_of_a_turn_under_way'),
-        ),
-        migrations.AddConstraint(
-            model_name='turncorrection',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['open', 'dismissed']), models.Q(('corrected_by__isnull', False), models.Q(('instruction', ''), _negated=True)), _connector='OR'), name='a_proposed_wording_is_one'),
-        ),
-        migrations.AddConstraint(
-            model_name='turncorrection',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'done'), _negated=True), ('decided_by__isnull', False), _connector='OR'), name='a_done_wording_was_verified'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='turncorrection',
-            trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_turncorrectionevent" ("asked_at", "asked_by_id", "before", "corrected_at", "corrected_by_id", "decided_at", "decided_by_id", "first_step_id", "id", "instruction", "note", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "state", "turn_id") VALUES (NEW."asked_at", NEW."asked_by_id", NEW."before", NEW."corrected_at", NEW."corrected_by_id", NEW."decided_at", NEW."decided_by_id", NEW."first_step_id", NEW."id", NEW."instruction", NEW."note", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."reason", NEW."state", NEW."turn_id"); RETURN NULL;', hash='a42c0b405cd757cffe8f71c32a7bab9d934fd2c9', operation='INSERT', pgid='pgtrigger_insert_insert_e5350', table='annotations_turncorrection', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='turncorrection',
-            trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "annotations_turncorrectionevent" ("asked_at", "asked_by_id", "before", "corrected_at", "corrected_by_id", "decided_at", "decided_by_id", "first_step_id", "id", "instruction", "note", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "state", "turn_id") VALUES (NEW."asked_at", NEW."asked_by_id", NEW."before", NEW."corrected_at", NEW."corrected_by_id", NEW."decided_at", NEW."decided_by_id", NEW."first_step_id", NEW."id", NEW."instruction", NEW."note", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."reason", NEW."state", NEW."turn_id"); RETURN NULL;', hash='50d659dd7d4aeb4e2c8fbf1a7647b994b47e8f5f', operation='UPDATE', pgid='pgtrigger_update_update_a3e43', table='annotations_turncorrection', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='turncorrection',
-            trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_turncorrectionevent" ("asked_at", "asked_by_id", "before", "corrected_at", "corrected_by_id", "decided_at", "decided_by_id", "first_step_id", "id", "instruction", "note", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "state", "turn_id") VALUES (OLD."asked_at", OLD."asked_by_id", OLD."before", OLD."corrected_at", OLD."corrected_by_id", OLD."decided_at", OLD."decided_by_id", OLD."first_step_id", OLD."id", OLD."instruction", OLD."note", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."reason", OLD."state", OLD."turn_id"); RETURN NULL;', hash='09d327ffe9844c1524711a804b94519cbf72bccf', operation='DELETE', pgid='pgtrigger_delete_delete_764f1', table='annotations_turncorrection', when='AFTER')),
-        ),
+        Together([
+            migrations.AlterField(
+                model_name='correction',
+                name='before',
+                field=models.JSONField(blank=True, default=dict, help_text='What it replaced.'),
+            ),
+            migrations.AlterField(
+                model_name='correction',
+                name='reason',
+                field=models.TextField(blank=True, help_text='Why it is wrong.', max_length=5000),
+            ),
+            migrations.AlterField(
+                model_name='correction',
+                name='state',
+                field=models.CharField(choices=[('open', 'to correct'), ('proposed', 'to verify'), ('done', 'corrected'), ('dismissed', 'stands as recorded')], db_index=True, default='open', max_length=10),
+            ),
+            migrations.AlterField(
+                model_name='correctionevent',
+                name='before',
+                field=models.JSONField(blank=True, default=dict, help_text='What it replaced.'),
+            ),
+            migrations.AlterField(
+                model_name='correctionevent',
+                name='reason',
+                field=models.TextField(blank=True, help_text='Why it is wrong.', max_length=5000),
+            ),
+            migrations.AlterField(
+                model_name='correctionevent',
+                name='state',
+                field=models.CharField(choices=[('open', 'to correct'), ('proposed', 'to verify'), ('done', 'corrected'), ('dismissed', 'stands as recorded')], default='open', max_length=10),
+            ),
+        ]),
+        Together([
+            migrations.CreateModel(
+                name='TurnCorrection',
+                fields=[
+                    ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                    ('state', models.CharField(choices=[('open', 'to correct'), ('proposed', 'to verify'), ('done', 'corrected'), ('dismissed', 'stands as recorded')], db_index=True, default='open', max_length=10)),
+                    ('reason', models.TextField(blank=True, help_text='Why it is wrong.', max_length=5000)),
+                    ('asked_at', models.DateTimeField(auto_now_add=True)),
+                    ('corrected_at', models.DateTimeField(blank=True, null=True)),
+                    ('before', models.JSONField(blank=True, default=dict, help_text='What it replaced.')),
+                    ('decided_at', models.DateTimeField(blank=True, null=True)),
+                    ('note', models.TextField(blank=True, help_text='What its verifier said.', max_length=5000)),
+                    ('instruction', models.TextField(blank=True)),
+                    ('asked_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('corrected_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('decided_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('first_step', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='annotations.step')),
+                    ('turn', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='corrections', to='annotations.turn')),
+                ],
+                options={
+                    'ordering': ['-id'],
+                },
+            ),
+            migrations.CreateModel(
+                name='TurnCorrectionEvent',
+                fields=[
+                    ('pgh_id', models.AutoField(primary_key=True, serialize=False)),
+                    ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
+                    ('pgh_label', models.TextField(help_text='The event label.')),
+                    ('id', models.BigIntegerField()),
+                    ('state', models.CharField(choices=[('open', 'to correct'), ('proposed', 'to verify'), ('done', 'corrected'), ('dismissed', 'stands as recorded')], default='open', max_length=10)),
+                    ('reason', models.TextField(blank=True, help_text='Why it is wrong.', max_length=5000)),
+                    ('asked_at', models.DateTimeField(auto_now_add=True)),
+                    ('corrected_at', models.DateTimeField(blank=True, null=True)),
+                    ('before', models.JSONField(blank=True, default=dict, help_text='What it replaced.')),
+                    ('decided_at', models.DateTimeField(blank=True, null=True)),
+                    ('note', models.TextField(blank=True, help_text='What its verifier said.', max_length=5000)),
+                    ('instruction', models.TextField(blank=True)),
+                    ('asked_by', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('corrected_by', models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('decided_by', models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL)),
+                    ('first_step', models.ForeignKey(blank=True, db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.step')),
+                    ('pgh_context', models.ForeignKey(db_constraint=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='pghistory.context')),
+                    ('pgh_obj', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='events', to='annotations.turncorrection')),
+                    ('turn', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='annotations.turn')),
+                ],
+                options={
+                    'abstract': False,
+                },
+            ),
+        ]),
+        Together([
+            migrations.AddConstraint(
+                model_name='turncorrection',
+                constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['open', 'proposed'])), fields=('turn',), name='one_correction_of_a_turn_under_way'),
+            ),
+            migrations.AddConstraint(
+                model_name='turncorrection',
+                constraint=models.CheckConstraint(condition=models.Q(('state__in', ['open', 'dismissed']), models.Q(('corrected_by__isnull', False), models.Q(('instruction', ''), _negated=True)), _connector='OR'), name='a_proposed_wording_is_one'),
+            ),
+            migrations.AddConstraint(
+                model_name='turncorrection',
+                constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'done'), _negated=True), ('decided_by__isnull', False), _connector='OR'), name='a_done_wording_was_verified'),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='turncorrection',
+                trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_turncorrectionevent" ("asked_at", "asked_by_id", "before", "corrected_at", "corrected_by_id", "decided_at", "decided_by_id", "first_step_id", "id", "instruction", "note", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "state", "turn_id") VALUES (NEW."asked_at", NEW."asked_by_id", NEW."before", NEW."corrected_at", NEW."corrected_by_id", NEW."decided_at", NEW."decided_by_id", NEW."first_step_id", NEW."id", NEW."instruction", NEW."note", _pgh_attach_context(), NOW(), \'insert\', NEW."id", NEW."reason", NEW."state", NEW."turn_id"); RETURN NULL;', hash='a42c0b405cd757cffe8f71c32a7bab9d934fd2c9', operation='INSERT', pgid='pgtrigger_insert_insert_e5350', table='annotations_turncorrection', when='AFTER')),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='turncorrection',
+                trigger=pgtrigger.compiler.Trigger(name='update_update', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD.* IS DISTINCT FROM NEW.*)', func='INSERT INTO "annotations_turncorrectionevent" ("asked_at", "asked_by_id", "before", "corrected_at", "corrected_by_id", "decided_at", "decided_by_id", "first_step_id", "id", "instruction", "note", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "state", "turn_id") VALUES (NEW."asked_at", NEW."asked_by_id", NEW."before", NEW."corrected_at", NEW."corrected_by_id", NEW."decided_at", NEW."decided_by_id", NEW."first_step_id", NEW."id", NEW."instruction", NEW."note", _pgh_attach_context(), NOW(), \'update\', NEW."id", NEW."reason", NEW."state", NEW."turn_id"); RETURN NULL;', hash='50d659dd7d4aeb4e2c8fbf1a7647b994b47e8f5f', operation='UPDATE', pgid='pgtrigger_update_update_a3e43', table='annotations_turncorrection', when='AFTER')),
+            ),
+            pgtrigger.migrations.AddTrigger(
+                model_name='turncorrection',
+                trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "annotations_turncorrectionevent" ("asked_at", "asked_by_id", "before", "corrected_at", "corrected_by_id", "decided_at", "decided_by_id", "first_step_id", "id", "instruction", "note", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "reason", "state", "turn_id") VALUES (OLD."asked_at", OLD."asked_by_id", OLD."before", OLD."corrected_at", OLD."corrected_by_id", OLD."decided_at", OLD."decided_by_id", OLD."first_step_id", OLD."id", OLD."instruction", OLD."note", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."reason", OLD."state", OLD."turn_id"); RETURN NULL;', hash='09d327ffe9844c1524711a804b94519cbf72bccf', operation='DELETE', pgid='pgtrigger_delete_delete_764f1', table='annotations_turncorrection', when='AFTER')),
+            ),
+        ]),
     ]

@@ -8,7 +8,8 @@ from annotations.models.access import AccessAction, AccessDoor, AccessEvent, Sco
 from annotations.models.assignments import Assignment
 from annotations.models.bulk_accepts import BulkAccept, HeldBack
 from annotations.models.campaigns import DEFAULT_RUBRIC, Campaign, Guideline, Stage
-from annotations.models.conversations import Conversation, Operation, Rationale, SourceTask, Split, Step, Target, Turn
+from annotations.models.choices import Operation, Split
+from annotations.models.conversations import Conversation, SourceTask, Step, Target, Turn
 from annotations.models.corrections import Correction, CorrectionRefused, TurnCorrection
 from annotations.models.datasets import Dataset, Website
 from annotations.models.disputes import Dispute
@@ -16,11 +17,11 @@ from annotations.models.edits import Edit, Proposal
 from annotations.models.idempotency import IdempotencyKey
 from annotations.models.items import Item
 from annotations.models.jobs import Job
-from annotations.models.leases import Leased, LeasedQuerySet, LeaseLost
 from annotations.models.pages import PageDictionary, Screenshot, Snapshot
 from annotations.models.parts import Part, PartChange
 from annotations.models.projects import Invite, Membership, Project, Role
 from annotations.models.queue import NotFree, NotReady, NotYours, StaleWork, VerdictRefused
+from annotations.models.rationales import Rationale
 from annotations.models.releases import Redaction, Release, ReleasedConversation
 from annotations.models.remarks import BadComment, Comment, Delivery, KeyMap, Mention, Webhook
 from annotations.models.secrets import SharedSecret
@@ -29,6 +30,7 @@ from annotations.models.sessions import Session, SessionTask
 from annotations.models.source_files import SourceFile
 from annotations.models.tallies import ConversationTally
 from annotations.models.verdicts import Defect, Verdict
+from annotations.models.worker_leases import Leased, LeasedQuerySet, LeaseLost
 from annotations.models.workers import Worker
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Who works on what: the people that have items, the lease under which they write, and what they made."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -10,11 +10,11 @@ from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from annotations.models.annotation import Annotation
 from annotations.models.campaigns import Guideline, Stage
-from annotations.models.conversations import Step
 from annotations.models.items import Item
-from annotations.models.lease import Lease, database_now
-from annotations.models.parts import Part, PartChange
+from annotations.models.lease import PersonsLease
+from annotations.models.parts import Part
 from annotations.models.projects import User
 from annotations.models.queue import AssignmentQuerySet, NotFree, NotYours, StaleWork, VerdictRefused
 
@@ -28,7 +28,7 @@ WAITS = "It waits: its cuts were sent back to who made them."
     pghistory.UpdateEvent(condition=pghistory.AnyChange("state", "review", "round", "user", "slot")),
     pghistory.DeleteEvent(),
 )
-class Assignment(Lease):
+class Assignment(PersonsLease, Annotation):
     """An item given to a person: their lease on it, and the annotation that they make (its parts and edits).
 
     State says where the annotator stands, `review` where the verifiers do: two words for two roles.
@@ -82,15 +82,6 @@ class Assignment(Lease):
 
     def __str__(self) -> str:
         return f"{self.item} by {self.user}"
-
-    @classmethod
-    def clock(cls) -> datetime:
-        """The database's time now, as a value: the browser is told at once until when it may write."""
-        return database_now()
-
-    @property
-    def is_leased(self) -> bool:
-        return self.lease_until is not None and self.lease_until > self.clock()
 
     def lock(self) -> Item:
         """Lock the assignment, read it again, then lock its item and return it: always in this order, so that two
@@ -238,78 +229,9 @@ class Assignment(Lease):
             part.assignment = self
         Part.objects.bulk_create(parts)
 
-    def missing(self) -> list[str]:
-        """What an annotation still lacks before it can be submitted, as sentences."""
-        stage = self.item.stage
-        if stage == Stage.VERIFY:
-            return []
-        field = "rewrite" if stage == Stage.REWRITE else "instruction"
-        texts = {part.first_step_id: getattr(part, field) for part in self.parts.all()}
-        steps = list(self.item.session.steps().values_list("pk", flat=True))
-        problems = [] if steps and steps[0] in texts else ["The first part must begin at the first step."]
-        ordered = [(place, texts[pk]) for place, pk in enumerate(steps) if pk in texts]
-        return problems + [
-            f"Part {number}, from step {place + 1}, has no {field}."
-            for number, (place, text) in enumerate(ordered, 1)
-            if not text.strip()
-        ]
-
     def hand_in(self) -> None:
         """Mark a locked assignment as submitted by its annotator."""
         self.write(state=self.State.SUBMITTED, submitted_at=timezone.now(), **self.FREE)
-
-    def ordered_parts(self) -> list[Part]:
-        parts = {part.first_step_id: part for part in self.parts.all()}
-        return [parts[pk] for pk in self.item.session.steps().values_list("pk", flat=True) if pk in parts]
-
-    def parts_with_steps(self) -> list[tuple[Part, list[Step]]]:
-        """The parts in order, each with its steps; every step of the session is in exactly one."""
-        cuts = {part.first_step_id: part for part in self.parts.all()}
-        found: list[tuple[Part, list[Step]]] = []
-        for step in self.item.session.steps().select_related("turn__conversation").prefetch_related("targets"):
-            if step.pk in cuts:
-                found.append((cuts[step.pk], []))
-            found[-1][1].append(step)
-        return found
-
-    def texts_by_range(self, places: dict[int, int]) -> dict[tuple[int, int], str]:
-        """(place of the first step, of the first step after it) -> rewrite, of each part."""
-        parts = sorted(self.parts.all(), key=lambda part: places[part.first_step_id])
-        starts = [places[part.first_step_id] for part in parts]
-        ends = [*starts[1:], len(places)]
-        return {(start, end): part.rewrite for part, start, end in zip(parts, starts, ends, strict=True)}
-
-    def contents(self) -> dict[int, dict[str, Any]]:
-        """The contents of the parts by first step, in any order."""
-        return {part.first_step_id: part.contents() for part in self.parts.all()}
-
-    def contents_at(self, version: int) -> dict[int, dict[str, Any]]:
-        """The parts as they were at an earlier version: later edits are taken back, newest first."""
-        parts = {step: dict(content) for step, content in self.contents().items()}
-        for edit in self.edits.filter(version__gt=version).order_by("-version"):
-            edit.take_back(parts)
-        return parts
-
-    def changes_since(self, version: int) -> list[PartChange]:
-        """What differs between the parts at a version and now, in the order of the session's steps."""
-        before, after = self.contents_at(version), self.contents()
-        order = [pk for pk in self.item.session.steps().values_list("pk", flat=True) if pk in before or pk in after]
-        pairs = [PartChange(step, before.get(step), after.get(step)) for step in order]
-        return [change for change in pairs if change.before != change.after]
-
-    def keep_proposal(
-        self, kind: str, model_name: str, parts: list[dict[str, Any]], left_out: list[str] | None = None
-    ) -> Any:
-        """Keep a proposal, with the clauses of the source that it leaves out; one of the same kind that nobody has made
-        use of yet gives way to it."""
-        content: dict[str, Any] = {"parts": parts} | ({"left_out": left_out} if left_out else {})
-        with transaction.atomic():
-            used = self.edits.filter(proposal__isnull=False).values("proposal")
-            self.proposals.filter(kind=kind, outcome="").exclude(pk__in=used).delete()
-            session = self.item.session
-            return self.proposals.create(
-                campaign=session.campaign, session=session, kind=kind, model_name=model_name, content=content
-            )
 
     def last_return(self) -> Any:
         """The last verdict of an annotation that was returned: what is to be corrected."""
@@ -352,10 +274,6 @@ class Assignment(Lease):
         """End the waiting of a rewrite: its author can write again."""
         self.write(state=self.State.ASSIGNED)
 
-    def is_as_at(self, version: int) -> bool:
-        """Whether its parts say what they said at an earlier version; spaces do not count."""
-        return _said(self.contents_at(version)) == _said(self.contents())
-
     def send_to_author(self) -> None:
         """Return a locked assignment to its author, who goes on with it in a new round, and open its item again unless
         the session is published already."""
@@ -386,10 +304,3 @@ class Assignment(Lease):
             raise NotFree("You have a part in this item already.", holder)
         if not campaign.project.shows_gold(user, self.item.session.split):
             raise NotFree("It is of a test split, whose gold actions you may not see.", holder)
-
-
-def _said(contents: dict[int, dict[str, Any]]) -> dict[int, tuple[str, str, Any]]:
-    return {
-        step: (" ".join(part["instruction"].split()), " ".join(part["rewrite"].split()), part["mentions"])
-        for step, part in contents.items()
-    }

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from annotations.models.datasets import Dataset
-from annotations.models.projects import Project, User
+from annotations.models.projects import Account, Project, User
 
 USER = settings.AUTH_USER_MODEL
 KEPT = timedelta(days=30)  # how long what lies in the bin can be taken out again
@@ -55,6 +55,23 @@ class Kept(models.QuerySet[K]):
         self.deleted().update(deleted_at=None)
 
 
+class Binnable(models.Model):
+    """A row that may be put into the bin, where nothing that belongs to it is lost."""
+
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+    def put_into_bin(self) -> None:
+        self.deleted_at = timezone.now()
+        self.save(update_fields=["deleted_at"])
+
+    def take_out_of_bin(self) -> None:
+        self.deleted_at = None
+        self.save(update_fields=["deleted_at"])
+
+
 class Stage(models.TextChoices):
     """Stages of work on one session, in order; organising makes the sessions."""
 
@@ -69,7 +86,7 @@ class Stage(models.TextChoices):
 
 
 @tracked
-class Campaign(models.Model):
+class Campaign(Binnable):
     """One round of annotation of a dataset: its rules, and where the verified conversations go."""
 
     class Mode(models.TextChoices):
@@ -116,7 +133,6 @@ class Campaign(models.Model):
     created_by = models.ForeignKey(USER, models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     closed_at = models.DateTimeField(null=True, blank=True)
-    deleted_at = models.DateTimeField(null=True, blank=True)
 
     objects = Kept.as_manager()
 
@@ -137,7 +153,7 @@ class Campaign(models.Model):
         """Whether work is handed out."""
         return self.deleted_at is None and self.closed_at is None
 
-    def begin(self, user: Any, guidelines: str) -> None:
+    def begin(self, user: Account, guidelines: str) -> None:
         """Store a new campaign, as made by a person, with the first version of its guidelines."""
         self.created_by = user
         self.save()
@@ -156,14 +172,6 @@ class Campaign(models.Model):
     def reopen(self) -> None:
         self.closed_at = None
         self.save(update_fields=["closed_at"])
-
-    def put_into_bin(self) -> None:
-        self.deleted_at = timezone.now()
-        self.save(update_fields=["deleted_at"])
-
-    def take_out_of_bin(self) -> None:
-        self.deleted_at = None
-        self.save(update_fields=["deleted_at"])
 
     def ensure_target(self) -> Dataset:
         """The dataset that verified conversations go to; made when the first one passes."""
@@ -225,6 +233,6 @@ class Guideline(models.Model):
     def __str__(self) -> str:
         return f"guidelines v{self.version} of {self.campaign}"
 
-    def followed_by(self, text: str, user: Any) -> "Guideline":
+    def followed_by(self, text: str, user: Account) -> "Guideline":
         """The next version; IntegrityError when somebody made one at the same moment."""
         return self.campaign.guidelines.create(version=self.version + 1, text=text, created_by=user)

@@ -1,13 +1,13 @@
-"""Conversations, their turns and steps, gold targets and rationales."""
+"""Conversations, their turns and steps, and gold targets."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Any, Self
 
 import pgtrigger
-from django.conf import settings
 from django.db import models
-from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, ExpressionWrapper, F, OuterRef, Prefetch, Q, QuerySet, Subquery
 
 from annotations.datasets.recorder_marks import put_back
 from annotations.datasets.records import (
@@ -19,51 +19,14 @@ from annotations.datasets.records import (
     TurnRecord,
 )
 from annotations.models.candidates import unpack_candidates
+from annotations.models.choices import Operation, Split
 from annotations.models.datasets import Dataset, Website
 from annotations.models.pages import Screenshot, Snapshot
+from annotations.models.rationales import Rationale
 from annotations.models.tallies import ConversationTally, difference_triggers, statement_triggers
 
 AT_ONCE = 20  # conversations in memory while they are read as records
-
-
-class Split(models.TextChoices):
-    """Names and rules: a conversation lies in exactly one split."""
-
-    TRAIN = "train", "train"
-    DEV = "dev", "dev"
-    TEST_TASK = "test_task", "test task (known site, new task)"
-    TEST_WEBSITE = "test_website", "test website (new site, known domain)"
-    TEST_SUBDOMAIN = "test_subdomain", "test subdomain (unseen in train)"
-    TEST_DOMAIN = "test_domain", "test domain (unseen in train)"
-    VALID = "valid", "valid (WebLINX)"
-    TEST_IID = "test_iid", "test iid (WebLINX)"
-    TEST_WEB = "test_web", "test web (WebLINX)"
-    TEST_CAT = "test_cat", "test category (WebLINX)"
-    TEST_GEO = "test_geo", "test geography (WebLINX)"
-    TEST_VIS = "test_vis", "test vision (WebLINX)"
-
-
-class Operation(models.TextChoices):
-    """What an action does to its target element, or to the browser."""
-
-    CLICK = "CLICK"
-    TYPE = "TYPE"
-    SELECT = "SELECT"
-    PRESS = "PRESS"
-    HOVER = "HOVER"
-    SCROLL = "SCROLL"
-    DRAG = "DRAG"
-    LOAD = "LOAD"
-    SAY = "SAY"
-    SUBMIT = "SUBMIT"
-    CHANGE = "CHANGE"
-    COPY = "COPY"
-    PASTE = "PASTE"
-    TAB_CREATE = "TAB_CREATE"
-    TAB_REMOVE = "TAB_REMOVE"
-    TAB_SWITCH = "TAB_SWITCH"
-    STOP = "STOP"
-
+PEOPLE, UNNAMED = "people", "a model whose name was not kept"  # who wrote a rationale
 
 TURNS_SQL = """
 UPDATE annotations_conversation AS counted SET turn_count = counted.turn_count {sign} changed.n
@@ -114,10 +77,8 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
 
     def for_freezing(self) -> "ConversationQuerySet":
         """Conversations with all that a frozen text holds, in the order of exports; pages without their content."""
-        pages = ("snapshot", "raw_snapshot", "snapshot_after", "screenshot")
-        steps = Step.objects.order_by("index").select_related(*pages)
-        light = steps.defer(*(f"{page}__data" for page in pages))
-        turns = Turn.objects.order_by("index").prefetch_related(Prefetch("steps", queryset=light))
+        steps = Step.objects.order_by("index").with_pages_unread()
+        turns = Turn.objects.order_by("index").prefetch_related(Prefetch("steps", queryset=steps))
         ordered = self.in_order().select_related("website")
         return ordered.prefetch_related(Prefetch("turns", queryset=turns), "source_files")
 
@@ -125,10 +86,16 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
         """Source id -> content checksum of conversations that were stored at this moment or later."""
         return dict(self.filter(created_at__gte=moment).values_list("source_id", "content_sha256"))
 
+    def tasks(self) -> QuerySet["Turn"]:
+        """Turns that have steps, with them, in order: a turn is a task."""
+        steps = Step.objects.defer("candidates", "extra").order_by("index").prefetch_related("targets")
+        turns = Turn.objects.filter(conversation__in=self, steps__isnull=False).distinct()
+        turns = turns.select_related("conversation").prefetch_related(Prefetch("steps", steps))
+        return turns.order_by("conversation__position", "conversation_id", "index")
+
     def records(self) -> Iterator[ConversationRecord]:
         """Records equal to the imported ones, in source order and constant memory."""
-        pages = ("snapshot__dictionary", "raw_snapshot__dictionary", "snapshot_after__dictionary", "screenshot")
-        steps = Step.objects.order_by("index").select_related(*pages)
+        steps = Step.objects.order_by("index").with_pages().select_related("screenshot")
         turns = Turn.objects.order_by("index").prefetch_related(Prefetch("steps", queryset=steps))
         ordered = self.in_order().select_related("website")
         prefetched = ordered.prefetch_related(Prefetch("turns", queryset=turns), "source_files")
@@ -234,11 +201,51 @@ class Turn(models.Model):
         )
 
 
+RECORDED_AS = {"snapshot": "html", "raw_snapshot": "raw_html", "snapshot_after": "html_after"}
+"""Columns of a step that hold a page, each with the field of a record (`PAGES`) that it is imported from."""
+IMAGES_AND_PAGES = (*RECORDED_AS, "screenshot")
+
+
 class StepQuerySet(models.QuerySet["Step"]):
+    def with_pages(self) -> Self:
+        """Steps with their pages, which can be read without further queries."""
+        return self.select_related(*(f"{page}__dictionary" for page in RECORDED_AS))
+
+    def with_pages_unread(self) -> Self:
+        """Steps with their pages, whose content is left where it is: what shows a page asks for it by its address."""
+        return self.select_related(*IMAGES_AND_PAGES).defer(*(f"{page}__data" for page in IMAGES_AND_PAGES))
+
+    def light(self) -> Self:
+        """Steps with their pages, unread, and without candidates and what their source says beside them."""
+        return self.with_pages_unread().defer("candidates", "extra")
+
+    def with_checksums(self, opening: Q) -> QuerySet[Any, Any]:
+        """Steps with their targets, and with their pages by their SHA-256, without their bytes; with whose gold they
+        are, by split and project, and whether they meet the condition `opening`."""
+        named = {f"{page}_sha256": F(f"{page}__sha256") for page in IMAGES_AND_PAGES}
+        gold = {"split": F("turn__conversation__split"), "project_id": F("turn__conversation__dataset__project_id")}
+        is_open = ExpressionWrapper(opening, output_field=models.BooleanField())
+        return self.defer("candidates").annotate(**named, **gold, opening=is_open).prefetch_related("targets")
+
     def of_dataset(self, dataset: Dataset, split: str = "") -> Self:
         """Steps of a dataset's conversations, or of those of one split."""
         rows = self.filter(turn__conversation__dataset=dataset)
         return rows.filter(turn__conversation__split=split) if split else rows
+
+    def unexplained(self) -> Self:
+        """Those without a rationale that have an element to explain."""
+        return self.filter(rationales=None, targets__pruned=False).distinct()
+
+    def writers(self) -> Counter[str]:
+        """Who wrote the rationales that these steps are shown with, and how many: models by name, or people."""
+        rows = Rationale.objects.filter(step__in=self).order_by("created_at", "pk")
+        shown: dict[int, str] = {}
+        for step, source, model in rows.values_list("step_id", "source", "model_name"):
+            if source == Rationale.Source.HUMAN:
+                shown[step] = PEOPLE
+            elif shown.get(step) != PEOPLE:  # a person's comes first, else the newest
+                shown[step] = model or UNNAMED
+        return Counter(shown.values())
 
     def explained_by_split(self) -> list[dict]:
         """Per split, the number of `steps` and how many of them `people` or `models` have explained."""
@@ -320,6 +327,18 @@ class Step(models.Model):
         before, after = (page.html if page else None for page in (self.snapshot, self.snapshot_after))
         return before, after
 
+    def show_before(self, page: Snapshot) -> None:
+        """Give the step before this one the page as its page after the action, where its source keeps none."""
+        before = type(self).objects.filter(turn=self.turn_id, index=self.index - 1, keeps_page_after=False)
+        before.update(snapshot_after=page)
+
+    def beside(self) -> tuple[int | None, int | None]:
+        """The keys of the step before and the step after in the conversation; None for none."""
+        steps = type(self).objects.filter(turn__conversation=self.turn.conversation_id)
+        keys = [None, *steps.order_by("turn__index", "index").values_list("pk", flat=True), None]
+        place = keys.index(self.pk)
+        return keys[place - 1], keys[place + 1]
+
     def candidate_records(self) -> tuple[list[CandidateRecord], list[CandidateRecord]]:
         """(positives, negatives) in source order. One decompression, no query."""
         return unpack_candidates(bytes(self.candidates))
@@ -373,28 +392,3 @@ class Target(models.Model):
 
     def __str__(self) -> str:
         return self.node_id
-
-
-class Rationale(models.Model):
-    """One or two sentences why an action fits, by a person or a model."""
-
-    class Source(models.TextChoices):
-        HUMAN = "human", "human"
-        MODEL = "model", "model"
-
-    step = models.ForeignKey(Step, models.CASCADE, related_name="rationales")
-    text = models.TextField()
-    source = models.CharField(max_length=8, choices=Source.choices)
-    author = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
-    model_name = models.CharField(max_length=200, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(source="human") | ~Q(model_name=""), name="model_rationale_names_its_model"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return self.text[:80]

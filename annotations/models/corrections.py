@@ -8,11 +8,11 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotations.models.campaigns import tracked
-from annotations.models.conversations import Conversation, Operation, Step, Turn
+from annotations.models.choices import MAX_REASON, Operation, as_reason
+from annotations.models.conversations import Conversation, Step, Turn
 from annotations.models.projects import Account
 
 USER = settings.AUTH_USER_MODEL
-MAX_REASON = 5_000
 
 
 C = TypeVar("C", bound="Corrected")
@@ -34,15 +34,16 @@ class CorrectedQuerySet(models.QuerySet[C]):
 
     def asked_of(self, user: Account, reason: str, place: models.Model, **told: Any) -> C:
         """The correction that is under way for this row, with the reason added; where there is none, a new one. The row
-        is locked meanwhile."""
+        is locked meanwhile. CorrectionRefused for a reason that is too long."""
+        reason = as_reason(reason, CorrectionRefused)
         field = type(place).__name__.lower()
         with transaction.atomic():
             type(place)._base_manager.select_for_update(of=("self",)).get(pk=place.pk)
             found = self.unfinished().filter(**{field: place}).first()
             if found is None:
-                return self.create(asked_by=user, reason=reason[:MAX_REASON], **{field: place}, **told)
+                return self.create(asked_by=user, reason=reason, **{field: place}, **told)
             if reason and reason not in found.reason:
-                found.reason = f"{found.reason}\n{reason}".strip()[:MAX_REASON]
+                found.reason = f"{found.reason}\n{reason}".strip()
                 found.save(update_fields=["reason"])
             return found
 
@@ -60,7 +61,7 @@ class Corrected(models.Model):
     UNFINISHED = (State.OPEN, State.PROPOSED)
 
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN, db_index=True)
-    reason = models.TextField(blank=True, max_length=MAX_REASON, help_text="Why it is wrong.")
+    reason = models.TextField(blank=True, help_text="Why it is wrong; each that says so, a line.")
     asked_by = models.ForeignKey(USER, models.PROTECT, related_name="+")
     asked_at = models.DateTimeField(auto_now_add=True)
     corrected_by = models.ForeignKey(USER, models.PROTECT, null=True, blank=True, related_name="+")
@@ -105,13 +106,13 @@ class Corrected(models.Model):
 
     @transaction.atomic
     def refuse(self, user: Account, note: str) -> None:
-        """Refuse the proposal, as its verifier: somebody proposes another. CorrectionRefused without a note, and for
-        the proposer."""
+        """Refuse the proposal, as its verifier: somebody proposes another. CorrectionRefused without a note, for one
+        that is too long, and for the proposer."""
         self._lock(self.State.PROPOSED)
         self._check_other(user)
         if not note.strip():
             raise CorrectionRefused("Say what is wrong with it.")
-        self.note, self.state = note.strip()[:MAX_REASON], self.State.OPEN
+        self.note, self.state = as_reason(note, CorrectionRefused), self.State.OPEN
         self.save()
 
     @transaction.atomic
@@ -133,8 +134,8 @@ class Corrected(models.Model):
         self._decide(user, self.State.DONE, note)
 
     def _decide(self, user: Account, state: str, note: str) -> None:
+        self.note, self.state = as_reason(note, CorrectionRefused), state
         self.decided_by, self.decided_at = user, timezone.now()
-        self.state, self.note = state, note.strip()[:MAX_REASON]
         self.save()
 
     def _check_other(self, user: Account) -> None:

@@ -9,11 +9,10 @@ from django.utils import timezone
 
 from annotations.models.assignments import Assignment
 from annotations.models.campaigns import tracked
+from annotations.models.choices import MAX_REASON, as_reason
 from annotations.models.projects import Account
 from annotations.models.queue import VerdictRefused
 from annotations.models.verdicts import Verdict
-
-MAX_REASON = 5_000
 
 
 class DisputeQuerySet(models.QuerySet["Dispute"]):
@@ -80,11 +79,11 @@ class Dispute(models.Model):
         return ""
 
     def decide(self, user: Account, outcome: str, reason: str) -> None:
-        """Decide which verdict stands, of a locked dispute. VerdictRefused for whoever has a part in it, and once it is
-        decided."""
+        """Decide which verdict stands, of a locked dispute. VerdictRefused for whoever has a part in it, once it is
+        decided, and for a reason that is too long."""
         if why_not := self.why_not_decided_by(user):
             raise VerdictRefused(why_not)
-        self.outcome, self.reason = Verdict.Outcome(outcome), reason.strip()[:MAX_REASON]
+        self.outcome, self.reason = Verdict.Outcome(outcome), as_reason(reason, VerdictRefused)
         self.decided_by_id, self.decided_at = user.pk, timezone.now()
         self.save()
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from annotations.datasets.recorder_marks import put_back
 from annotations.datasets.records import (
+    PAGES,
     CandidateRecord,
     ConversationRecord,
     FileRecord,
@@ -22,8 +23,6 @@ from annotations.datasets.records import (
 )
 from annotations.models.conversations import Conversation, Step
 from annotations.models.pages import Screenshot, Snapshot
-
-PAGES = ("html", "raw_html", "html_after")  # fields of a step that hold a page
 
 
 class DamagedRelease(ValueError):

@@ -5,7 +5,7 @@ from django.db import models
 
 
 class IdempotencyKey(models.Model):
-    """What one request with an `Idempotency-Key` header was answered; kept for 24 hours (reliability.md 6.2, 9)."""
+    """What one request with an `Idempotency-Key` header was answered; kept for 24 hours."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     key = models.CharField(max_length=200)

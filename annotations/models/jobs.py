@@ -10,8 +10,8 @@ from django.db import models, transaction
 from django.utils import timezone
 
 from annotations.models.datasets import Dataset
-from annotations.models.leases import Leased, LeasedQuerySet
 from annotations.models.projects import Project
+from annotations.models.worker_leases import Leased, LeasedQuerySet
 from annotations.shown_progress import ShownProgress, ago_text, counts_text, pace_text, span_text
 from annotations.storage import forget_scratch, store
 
@@ -73,6 +73,8 @@ class Job(Leased):
         SAMPLE = "sample", "sample data"
         GOALS = "goals", "live goals"
         TRANSITION = "transition", "transitions"
+        RISKS = "risks", "risk forecasts"
+        JUDGE = "judge", "judging"
 
     kind = models.CharField(max_length=10, choices=Kind.choices)
     project = models.ForeignKey(Project, models.CASCADE, related_name="jobs")
@@ -112,6 +114,10 @@ class Job(Leased):
             raise Cancelled
         self.progress = progress
         self.told()
+
+    def go_on_of(self, total: int, unit: str, phase: str, done: int) -> None:
+        """The same, for who knows how much there is to do."""
+        self.go_on({"phase": phase, "done": done, "total": total, "unit": unit})
 
     def keep_report(self, report: dict) -> None:
         """Store what the report holds so far, under our lease."""
@@ -165,18 +171,8 @@ class Job(Leased):
         over = [Job.State.FAILED, Job.State.CANCELLED, Job.State.DONE_WITH_ERRORS]
         if self.kind == Job.Kind.IMPORT and not self.params["path"] and not (self.file and store.exists(self.file)):
             raise ValidationError("The upload is gone: start a new import.")
-        anew = {
-            "state": Job.State.QUEUED,
-            "attempt": 0,
-            "loading_deaths": 0,
-            "not_before": None,
-            "furthest": {},
-            "cancel_requested": False,
-            "last_error": "",
-            "error_id": "",
-            "last_log": "",
-            "finished_at": None,
-        }
+        anew = {"state": Job.State.QUEUED, "attempt": 0, "loading_deaths": 0, "furthest": {}, "cancel_requested": False}
+        anew |= {"not_before": None, "finished_at": None, "last_error": "", "error_id": "", "last_log": ""}
         if not Job.objects.filter(pk=self.pk, state__in=over).update(**anew):
             raise ValidationError("Only a job that has ended without success can be retried.")
         self.refresh_from_db()
@@ -239,8 +235,7 @@ class Job(Leased):
         return elapsed * (1 - fraction) / fraction if elapsed and fraction else None
 
     def live(self) -> ShownProgress:
-        """The progress as the job's page shows it. A report may hold `said`, the headline of its end, and `landed`,
-        what went well."""
+        """The progress for its page. A report may hold `said`, the headline of its end; `landed`, what went well."""
         label = STATE_WORDS.get(self.state, self.state)
         fields = {
             "headline": self._headline(),

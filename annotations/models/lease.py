@@ -46,6 +46,7 @@ class Lease(models.Model):
     COLUMNS: ClassVar[tuple[str, ...]] = ("lease_token", "lease_until", "heartbeat_at")
 
     lease_token: Any
+    lease_until: Any
     LEASE: ClassVar[timedelta]
     WRITABLE: ClassVar[tuple[str, ...]]  # states in which a token is good
     FREE: ClassVar[dict[str, Any]] = {"lease_token": None, "lease_until": None}
@@ -74,3 +75,20 @@ class Lease(models.Model):
     def under_lease(self) -> LeaseQuerySet[Self]:
         """This row as a set of one, empty once the lease that was read or taken with it is lost."""
         return LeaseQuerySet(type(self)).filter(pk=self.pk).under(self.lease_token)
+
+
+class PersonsLease(Lease):
+    """A lease of a person, who is told on a page until when they may write."""
+
+    class Meta:
+        abstract = True
+
+    @classmethod
+    def clock(cls) -> datetime:
+        """The database's time as a value, so that the hosts of pages and of workers and the browser count down the
+        same."""
+        return database_now()
+
+    @property
+    def is_leased(self) -> bool:
+        return self.lease_until is not None and self.lease_until > self.clock()

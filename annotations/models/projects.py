@@ -1,6 +1,7 @@
 """Projects, who belongs to them in which role, and one-time links into them."""
 
 import hashlib
+import re
 import secrets
 from datetime import timedelta
 from typing import Self
@@ -10,10 +11,11 @@ from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.models import User as Account
 from django.core.exceptions import PermissionDenied
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 User = Account | AnonymousUser
+NAMED = re.compile(r"(?<![\w@.+-])@([\w@.+-]+)")
 
 
 class Role(models.TextChoices):
@@ -31,12 +33,25 @@ ABILITIES: dict[str, frozenset[str]] = {
     Role.ADMIN: frozenset(
         {
             *("import", "export", "train", "embed", "induce", "refine", "propose", "release", "sample", "goals"),
-            *("transition", "evaluate", "review", "annotate", "manage"),
+            *("transition", "risks", "judge", "evaluate", "review", "annotate", "manage"),
         }
     ),
-    Role.REVIEWER: frozenset({"export", "review"}),
+    Role.REVIEWER: frozenset({"export", "risks", "review"}),
     Role.ANNOTATOR: frozenset({"annotate", "propose"}),
     Role.READER: frozenset(),
+}
+
+
+# What may be done, where the name of an ability is no verb that says it
+ABILITY_WORDS = {
+    "embed": "embed memory",
+    "goals": "add goals",
+    "induce": "induce workflows",
+    "judge": "let judges look at runs",
+    "refine": "ask for rationales",
+    "risks": "look for risky steps",
+    "sample": "load the sample",
+    "transition": "keep transitions",
 }
 
 
@@ -70,10 +85,20 @@ class Project(models.Model):
             return False
         return user.is_superuser or self.memberships.filter(user_id=user.pk).able(ability).exists()
 
+    def lets_speak(self, user: User) -> bool:
+        """Whether a user may comment in it: those who annotate or review in it may."""
+        return self.lets(user, "annotate") or self.lets(user, "review")
+
+    def named_in(self, text: str) -> QuerySet[Account]:
+        """Its members whom a text names as @username."""
+        names = {name for found in NAMED.findall(text) for name in (found, found.rstrip(".-+@"))}
+        return Account.objects.filter(username__in=names, memberships__project=self, is_active=True)
+
     def require(self, user: User, ability: str) -> None:
         """Raise PermissionDenied (403) unless the user has the ability; foreign projects never get this far."""
         if not self.lets(user, ability):
-            raise PermissionDenied(f"This needs a role that may {ability} in {self}; ask one of its admins.")
+            may = ABILITY_WORDS.get(ability, ability)
+            raise PermissionDenied(f"This needs a role that may {may} in {self}; ask one of its admins.")
 
     def shows_gold(self, user: User, split: str) -> bool:
         """Whether a user is shown gold actions of this split: those of test splits need a right of their own."""
@@ -194,13 +219,22 @@ class Invite(models.Model):
         return hashlib.sha256(secret.encode()).hexdigest()
 
     def use(self) -> bool:
-        """Mark as used; False when another request was faster or the link has run out."""
-        return bool(Invite.objects.open().filter(pk=self.pk).update(used_at=timezone.now()))
+        """Mark as used; False when another request was faster or the link has run out.
+
+        That it is unused is asked of the row that is changed, not within the subquery: PostgreSQL asks that again of a
+        row for which it had to wait, and reads a subquery as it was before.
+        """
+        unused = Invite.objects.filter(pk=self.pk, used_at=None, pk__in=Invite.objects.open().values("pk"))
+        return bool(unused.update(used_at=timezone.now()))
+
+    def withdraw(self) -> None:
+        """Its link no longer works."""
+        self.delete()
 
     def admit(self, user) -> None:
         """Give the person who used the link the role that it names. A password reset changes no role, and the only
         admin of a project stays admin."""
-        held = Membership.objects.filter(project=self.project, user=user).first()
-        if self.project and self.user is None and not (held and held.is_last_admin()):
+        before = Membership.objects.filter(project=self.project, user=user).first()
+        if self.project and self.user is None and not (before and before.is_last_admin()):
             fields = {"role": self.role, "sees_test_gold": self.sees_test_gold}
             Membership.objects.update_or_create(project=self.project, user=user, defaults=fields)

@@ -1,5 +1,6 @@
 """The queue as sets of rows: which items are free and for whom, and which assignments come first."""
 
+from statistics import median
 from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
@@ -10,12 +11,12 @@ from django.db.models.functions import Coalesce
 from annotations.models.campaigns import Campaign, Stage
 from annotations.models.lease import LeaseQuerySet
 from annotations.models.partial_rows import partly
-from annotations.models.projects import Project, Role, User
+from annotations.models.projects import Account, Project, Role, User
 from annotations.models.sessions import Session
 from annotations.text.segmentation import cuts_of, most_alike
 
 if TYPE_CHECKING:
-    from annotations.models.assignments import Assignment  # noqa: F401  named in quotes below
+    from annotations.models.assignments import Assignment
     from annotations.models.items import Item  # noqa: F401
 
 # In SQL, as every save runs it: Django takes longer to put it together than to do all else that a save needs.
@@ -29,6 +30,9 @@ LEFT JOIN annotations_membership m ON m.project_id = c.project_id AND m.user_id 
 WHERE a.id = %s AND s.deleted_at IS NULL
 FOR UPDATE OF a
 """
+
+PACE_OF = 20  # items handed in last, whose median is a person's pace
+FEWEST_FOR_PACE = 3
 
 
 class NotYours(Exception):
@@ -138,6 +142,27 @@ class AssignmentQuerySet(LeaseQuerySet["Assignment"]):
     def of(self, campaign: Campaign, stage: str) -> Self:
         """Assignments that hold a place in a stage of a campaign."""
         return self.active().filter(item__session__campaign=campaign, item__stage=stage)
+
+    def room_left(self, user: Account, campaign: Campaign, stage: str) -> float:
+        """How many more items of a stage this person may get; infinity where the campaign has no cap."""
+        if not campaign.cap:
+            return float("inf")
+        return campaign.cap - self.of(campaign, stage).filter(user=user).count()
+
+    def are_capped(self, user: Account, campaign: Campaign, stage: str) -> bool:
+        """Whether this person has had as many items of this stage as the campaign allows one person."""
+        return self.room_left(user, campaign, stage) <= 0
+
+    def next_of(self, user: Account, campaign: Campaign, stage: str) -> "Assignment | None":
+        """What this person has to do already: returned, begun or assigned to them."""
+        mine = self.of(campaign, stage).filter(user=user).workable()
+        return mine.in_order_of_need().select_related("item__session").first()
+
+    def pace(self, user: Account, campaign: Campaign, stage: str) -> float | None:
+        """The median seconds of the items that this person handed in last; None where they were too few."""
+        done = self.of(campaign, stage).filter(user=user, state=self.model.State.SUBMITTED, active_seconds__gt=0)
+        seconds = list(done.order_by("-submitted_at").values_list("active_seconds", flat=True)[:PACE_OF])
+        return median(seconds) if len(seconds) >= FEWEST_FOR_PACE else None
 
     def with_step_count(self) -> Self:
         """Annotate `steps`, the number of steps of the session."""

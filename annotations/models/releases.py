@@ -29,6 +29,15 @@ class ReleaseQuerySet(models.QuerySet["Release"]):
         counted = self.annotate(size=Count("conversations"), earlier_version=Subquery(before.values("version")[:1]))
         return counted.select_related("created_by").order_by("-id")
 
+    def named(self, dataset: Dataset, version: str) -> "Release":
+        """The release of that version of a dataset. ValueError says which there are."""
+        releases = self.filter(dataset=dataset)
+        found = releases.filter(version=version).first()
+        if found is None:
+            known = ", ".join(releases.values_list("version", flat=True)) or "none yet"
+            raise ValueError(f"there is no release {version!r} of {dataset}; there are: {known}")
+        return found
+
 
 class Release(models.Model):
     """An immutable version of a dataset: rows are only ever added, and the database refuses to change them."""

@@ -173,6 +173,10 @@ class Webhook(models.Model):
         self.is_active = not self.is_active
         self.save(update_fields=["is_active"])
 
+    def remove(self) -> None:
+        """Tell the webhook nothing any more, and forget its deliveries."""
+        self.delete()
+
 
 class Delivery(models.Model):
     """One event on its way to one webhook: stored together with the change that caused it, and sent until it

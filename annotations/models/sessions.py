@@ -7,8 +7,9 @@ from django.conf import settings
 from django.db import connection, models
 from django.db.models import Exists, OuterRef
 
-from annotations.models.campaigns import Campaign, Kept, tracked
-from annotations.models.conversations import Conversation, Split, Step, Turn
+from annotations.models.campaigns import Binnable, Campaign, Kept, tracked
+from annotations.models.choices import Split
+from annotations.models.conversations import Conversation, Step, StepQuerySet, Turn
 from annotations.models.datasets import Website
 from annotations.models.partial_rows import partly
 
@@ -29,6 +30,10 @@ class SessionQuerySet(Kept["Session"]):
         filled = SessionTask.objects.filter(session=OuterRef("pk"), conversation__turns__steps__isnull=False)
         return self.live().filter(Exists(filled), items=None)
 
+    def batches(self) -> list[str]:
+        """The names under which these sessions were opened."""
+        return sorted(filter(None, self.order_by().values_list("batch", flat=True).distinct()))
+
     def weigh(self, weight: float) -> None:
         """Set how early these sessions are handed out: heavier ones come first."""
         self.update(weight=weight)
@@ -39,7 +44,7 @@ class SessionQuerySet(Kept["Session"]):
 
 
 @tracked
-class Session(models.Model):
+class Session(Binnable):
     """A conversation that is being made: source tasks in the order in which one user would have asked for them."""
 
     campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="sessions")
@@ -62,7 +67,6 @@ class Session(models.Model):
     )
     created_by = models.ForeignKey(USER, models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
-    deleted_at = models.DateTimeField(null=True, blank=True)
 
     objects = SessionQuerySet.as_manager()
 
@@ -72,11 +76,6 @@ class Session(models.Model):
 
     def __str__(self) -> str:
         return self.name
-
-    def take_out_of_bin(self) -> None:
-        """Take the session out of the bin; its tasks are still its own."""
-        self.deleted_at = None
-        self.save(update_fields=["deleted_at"])
 
     def places(self) -> dict[int, int]:
         """Step -> its place, 0, 1, 2 …, in order. One query."""
@@ -147,7 +146,7 @@ class Session(models.Model):
                 step.turn = turns.setdefault(turn, partly(Turn, id=turn, instruction=instruction))
                 yield step
 
-    def steps(self) -> models.QuerySet[Step]:
+    def steps(self) -> StepQuerySet:
         """All steps of its source tasks, in order."""
         ordered = Step.objects.filter(turn__conversation__sessiontask__session=self)
         return ordered.order_by("turn__conversation__sessiontask__position", "turn__index", "index")

@@ -23,6 +23,11 @@ class WorkerQuerySet(models.QuerySet["Worker"]):
         self.update_or_create(owner=owner, defaults=facts | {"seen_at": Now()})
         self.filter(seen_at__lt=Now() - REMEMBERED).delete()
 
+    def lose(self, host: str, weights: str) -> None:
+        """Note that weights no longer lie on a host, which its workers would say only when they are heard next."""
+        for worker in self.filter(host=host, held__contains=[weights]):
+            self.filter(pk=worker.pk).update(held=[name for name in worker.held if name != weights])
+
 
 class Worker(models.Model):
     """A worker's main process. Its row is a hint for placing work and a line on the operator's page, never a lock."""

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import zstandard
-from django.db import connection, transaction
+from django.db import connection, models, transaction
 
 from annotations.datasets.records import ImageRecord
 from annotations.models import PageDictionary, Screenshot, Snapshot, Website
@@ -125,34 +125,28 @@ def best_dictionary(pages: list[bytes]) -> bytes | None:
 
 
 # Only pages a day old: a running import may be about to use a younger one.
-FORGET_PAGES_SQL = """
-DELETE FROM annotations_snapshot snapshot
-WHERE created_at <= clock_timestamp() - %s
-  AND NOT EXISTS (SELECT 1 FROM annotations_step WHERE snapshot_id = snapshot.id)
-  AND NOT EXISTS (SELECT 1 FROM annotations_step WHERE raw_snapshot_id = snapshot.id)
-  AND NOT EXISTS (SELECT 1 FROM annotations_step WHERE snapshot_after_id = snapshot.id)
-  AND NOT EXISTS (SELECT 1 FROM annotations_releasedconversation_pages WHERE snapshot_id = snapshot.id)
-  AND NOT EXISTS (SELECT 1 FROM agents_trajectorystep WHERE snapshot_id = snapshot.id)
-"""
-FORGET_DICTIONARIES_SQL = """
-DELETE FROM annotations_pagedictionary dictionary
-WHERE created_at <= clock_timestamp() - %s
-  AND NOT EXISTS (SELECT 1 FROM annotations_snapshot WHERE dictionary_id = dictionary.id)
-  AND NOT EXISTS (SELECT 1 FROM annotations_website WHERE page_dictionary_id = dictionary.id)
-"""
+def forget_sql(model: type[models.Model]) -> str:
+    """SQL that deletes the old rows of a table that no row of any other table points to, whichever app it is of."""
+    found = [field for field in model._meta.get_fields(include_hidden=True) if field.auto_created]
+    pointing = [field.field for field in found if isinstance(field, models.ManyToOneRel)]
+    used = "".join(
+        f" AND NOT EXISTS (SELECT 1 FROM {field.model._meta.db_table} WHERE {field.column} = old.id)"
+        for field in pointing
+    )
+    return f"DELETE FROM {model._meta.db_table} old WHERE created_at <= clock_timestamp() - %s{used}"
 
 
 def forget_unused_pages(older_than: timedelta = timedelta(days=1)) -> int:
-    """Delete the pages, and then the dictionaries, that no step and no release needs since their dataset was
-    deleted or changed; how many pages.
+    """Delete the pages, and then the dictionaries, that nothing needs since their dataset was deleted or changed; how
+    many pages.
 
     In SQL, as Django reads the rows that it deletes: 0.12 s for 5,000 pages of 20 kB where its own query takes 1.9 s.
     """
     age: list[Any] = [older_than]
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(FORGET_PAGES_SQL, age)
+        cursor.execute(forget_sql(Snapshot), age)
         pages = cursor.rowcount
-        cursor.execute(FORGET_DICTIONARIES_SQL, age)
+        cursor.execute(forget_sql(PageDictionary), age)
     return pages
 
 

@@ -86,14 +86,14 @@ def statistics_table(statistics: dict[str, Any]) -> tuple[list[str], list[tuple[
     """(splits, rows of heading and one value per split): the statistics as the papers' first tables show them."""
     splits = statistics["splits"]
     rows = [
-        (heading, [_shown(figures.get(key)) for figures in splits.values()])
+        (heading, [_cell_text(figures.get(key)) for figures in splits.values()])
         for key, heading in COLUMNS
         if any(key in figures for figures in splits.values())
     ]
     return list(splits), rows
 
 
-def _shown(value: float | None) -> str:
+def _cell_text(value: float | None) -> str:
     return "–" if value is None else f"{value:,}"
 
 

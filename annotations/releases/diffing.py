@@ -204,7 +204,7 @@ def _fields(before: Json, after: Json, names: tuple[str, ...]) -> list[Json]:
         if isinstance(before[name], dict) and isinstance(after[name], dict):
             found += _nested(NAMES.get(name, name), before[name], after[name])
             continue
-        one, two = _shown(name, before[name]), _shown(name, after[name])
+        one, two = _value_shown(name, before[name]), _value_shown(name, after[name])
         words = {"words": word_diff(one, two)} if name == "instruction" else {}
         found.append({"field": NAMES.get(name, name), "before": one, "after": two} | words)
     return found
@@ -231,7 +231,7 @@ def _leaves(way: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield way, value
 
 
-def _shown(name: str, value: Any) -> Any:
+def _value_shown(name: str, value: Any) -> Any:
     """A value as a difference shows it: elements by their ids, candidates by their number, pages by their checksum."""
     if name == "positives":
         return [candidate["node_id"] for candidate in value]

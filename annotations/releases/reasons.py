@@ -24,7 +24,7 @@ def reasons_between(older: Release, newer: Release, names: list[str]) -> dict[st
     are none, the imports of that time, and where there is none either, an import that left no job behind (the command
     line).
     """
-    span = _Span(newer.dataset, older.created_at, newer.created_at, names)
+    span = _BetweenReleases(newer.dataset, older.created_at, newer.created_at, names)
     found: dict[str, list[ReleaseReason]] = defaultdict(list)
     for name, reason in [*span.redactions(), *span.edits(), *span.verdicts(), *span.corrections(), *span.turns()]:
         found[name].append(reason)
@@ -35,7 +35,7 @@ def reasons_between(older: Release, newer: Release, names: list[str]) -> dict[st
 
 
 @dataclass(frozen=True)
-class _Span:
+class _BetweenReleases:
     """The time between two releases of a dataset, with these conversations: each method gives (conversation, reason)
     pairs."""
 
@@ -64,7 +64,7 @@ class _Span:
             counts[name, by, kind][PLACES[place]] += count
             last[name, by, kind] = at
         return [
-            (name, _reason(f"redaction of {kind}", by, last[name, by, kind], _told(places)))
+            (name, _reason(f"redaction of {kind}", by, last[name, by, kind], _counted_words(places)))
             for (name, by, kind), places in counts.items()
         ]
 
@@ -77,7 +77,10 @@ class _Span:
         for name, by, kind, at in rows.values_list(*columns):
             counts[name, by][EDITS[kind]] += 1
             last[name, by] = at
-        return [(name, _reason("annotation", by, last[name, by], _told(kinds))) for (name, by), kinds in counts.items()]
+        return [
+            (name, _reason("annotation", by, last[name, by], _counted_words(kinds)))
+            for (name, by), kinds in counts.items()
+        ]
 
     def verdicts(self) -> list[tuple[str, ReleaseReason]]:
         rows = Verdict.objects.filter(**self._in_work(), **self._within("created_at")).prefetch_related("defects")
@@ -140,5 +143,5 @@ def _reason(what: str, by: str | None, at: datetime, why: str = "") -> ReleaseRe
     return {"what": what, "by": by or "", "at": at.isoformat(), "why": why}
 
 
-def _told(counts: Counter[str]) -> str:
+def _counted_words(counts: Counter[str]) -> str:
     return ", ".join(f"{n} × {word}" for word, n in counts.items())

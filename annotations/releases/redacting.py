@@ -13,13 +13,13 @@ from annotations.datasets.records import StepRecord
 from annotations.dom.limits import PageError
 from annotations.models import Conversation, Dataset, Redaction, Snapshot, SourceFile, SourceTask, Step, Turn
 from annotations.models.candidates import pack_candidates
+from annotations.models.conversations import RECORDED_AS
 from annotations.models.pages import compress
 from annotations.pages.store import PageStore
 from annotations.releases.privacy import map_strings, replacement, take_out
-from annotations.releases.scanning import PAGE_FIELDS, PrivateText
+from annotations.releases.scanning import PrivateText
 from annotations.sandbox import page_questions
 
-MARKED = {"snapshot": "html", "raw_snapshot": "raw_html", "snapshot_after": "html_after"}  # as records name them
 RedactedPlace = tuple[int | None, str]  # step (None: outside of steps) and instruction, value, page, …
 
 
@@ -34,7 +34,7 @@ def redact(dataset: Dataset, finding: PrivateText, user) -> int:
     """
     total = 0
     for conversation in dataset.conversations.filter(pk__in=finding.conversations).select_related("website"):
-        counts = _Redactor(conversation, finding).run()
+        counts = _TextRemover(conversation, finding).run()
         Redaction.objects.bulk_create(
             Redaction(
                 dataset=dataset,
@@ -53,7 +53,7 @@ def redact(dataset: Dataset, finding: PrivateText, user) -> int:
     return total
 
 
-class _Redactor:
+class _TextRemover:
     """Takes one text out of one conversation, and counts it by place."""
 
     def __init__(self, conversation: Conversation, finding: PrivateText) -> None:
@@ -67,7 +67,7 @@ class _Redactor:
         self._columns(self.conversation, None, extra="extra")
         for turn in self.conversation.turns.select_related("source_task"):
             self._turn(turn)
-            for step in turn.steps.select_related(*(f"{field}__dictionary" for field in PAGE_FIELDS)):
+            for step in turn.steps.with_pages():
                 self._step(step)
         for file in SourceFile.objects.filter(conversation=self.conversation):
             self._file(file)
@@ -130,7 +130,7 @@ class _Redactor:
 
     def _step(self, step: Step) -> None:
         self._columns(step, step.pk, value="value", action_repr="action", extra="extra")
-        pages = {field: self._page(step, field) for field in PAGE_FIELDS}
+        pages = {field: self._page(step, field) for field in RECORDED_AS}
         changed: dict[str, Any] = {field: page for field, page in pages.items() if page is not None}
         marks = self._moved_marks(step, changed)
         if (candidates := self._candidates(step)) is not None:
@@ -157,7 +157,7 @@ class _Redactor:
     def _moved_marks(self, step: Step, changed: dict[str, Any]) -> dict[str, Any]:
         """The step's recorder's marks, moved as the text was taken out of its pages: their places count characters."""
         was, now = len(self.finding.text), len(replacement(self.finding.kind))
-        places = {MARKED[field]: self._cuts[getattr(step, f"{field}_id")] for field in changed}
+        places = {RECORDED_AS[field]: self._cuts[getattr(step, f"{field}_id")] for field in changed}
         marks = step.marks or {}
         return marks | {name: moved(marks[name], cuts, was, now) for name, cuts in places.items() if name in marks}
 

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Collection
+from functools import partial
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
@@ -92,11 +93,7 @@ def run_release(job: Job) -> bool:
     reason."""
     if job.dataset is None or job.created_by is None:
         raise ValueError("the dataset, or the person who asked for this release, has been removed")
-    total = job.dataset.conversations.count()
-
-    def tell(phase: str, done: int) -> None:
-        job.go_on({"phase": phase, "done": done, "total": total, "unit": "conversations"})
-
+    tell = partial(job.go_on_of, job.dataset.conversations.count(), "conversations")
     params = {name: value for name, value in job.params.items() if name != "name"}
     try:
         release = make_release(job.dataset, user=job.created_by, progress=tell, **params)

@@ -14,11 +14,10 @@ from django.conf import settings
 from django.db.models import F, Func, QuerySet
 
 from annotations.models import Dataset, Snapshot, SourceFile, Step, Turn
+from annotations.models.conversations import RECORDED_AS
 from annotations.releases import privacy
 
 Piece = tuple[str, int, int, str]  # kind, start, end, fingerprint of a piece of a large text
-
-PAGE_FIELDS = ("snapshot", "raw_snapshot", "snapshot_after")
 
 
 class Use(NamedTuple):
@@ -104,7 +103,7 @@ class DatasetTexts:
     def _pages(self) -> list[_Large]:
         """Every distinct page of the dataset, with the steps that show it."""
         uses: dict[int, list[Use]] = {}
-        for step, conversation, *pages in self._steps().values_list("pk", "turn__conversation", *PAGE_FIELDS):
+        for step, conversation, *pages in self._steps().values_list("pk", "turn__conversation", *RECORDED_AS):
             for page in {page for page in pages if page}:
                 uses.setdefault(page, []).append(Use(conversation, step))
         shas = dict(Snapshot.objects.filter(pk__in=uses).values_list("pk", "sha256"))

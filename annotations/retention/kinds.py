@@ -1,6 +1,6 @@
 """Kinds of kept things. Another app adds its own to `KINDS` when it is ready, as with the runners of jobs."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, NamedTuple
 
@@ -89,4 +89,6 @@ class TableRows(KeptKind):
 
 
 KINDS: list[KeptKind] = []
+# Keys of jobs that stay whatever their age, as rows of higher wings name them.
+NAMED_JOBS: list[Callable[[], models.QuerySet[Any, Any]]] = []
 """In the order of the operator's page."""

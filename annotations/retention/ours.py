@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotations.jobs import uploads
 from annotations.models import AccessEvent, Delivery, IdempotencyKey, Job
-from annotations.retention.kinds import BATCH, Freed, KeptKind, TableRows
+from annotations.retention.kinds import BATCH, NAMED_JOBS, Freed, KeptKind, TableRows
 from annotations.storage import forget_old_scratch, forget_scratch, store
 
 OVER = (Job.State.DONE, Job.State.DONE_WITH_ERRORS, Job.State.FAILED, Job.State.CANCELLED)
@@ -128,7 +128,9 @@ class Jobs(TableRows):
 
     def rows(self, before: datetime) -> QuerySet:
         over = Job.objects.filter(state__in=OVER, finished_at__lt=before, file="")
-        return over.exclude(pk__in=Job.objects.filter(trained_models__isnull=False).values("pk"))
+        for named in NAMED_JOBS:
+            over = over.exclude(pk__in=named())
+        return over
 
 
 class AccessEvents(TableRows):

@@ -6,14 +6,15 @@ import secrets
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import transaction
+from django.db.models import QuerySet
 
 from annotations.corpus.importing import import_files
-from annotations.desk import moving_on
 from annotations.jobs import running
 from annotations.models import DEFAULT_RUBRIC, Campaign, Dataset, Guideline, Job, Membership, Project, Role, Split
 from annotations.sample.build import build
@@ -54,6 +55,10 @@ def _campaigns(project: Project, say: Say) -> None:
 
 MAKERS: dict[str, Callable[[Project, Say], None]] = {CAMPAIGNS: _campaigns}
 """Part of the sample -> what makes it of the datasets, once and in this order; other apps add theirs."""
+EARLY: set[str] = set()
+"""Parts whose makers make, after each dataset, as much as the datasets that are there allow."""
+SECONDS = {NAME: 9, WEBLINX_NAME: 7, TASKS_NAME: 4, CAMPAIGNS: 6}
+"""Part of the sample -> about how long it takes on two cores that do nothing else; others take under one."""
 
 
 def parts() -> tuple[str, ...]:
@@ -75,18 +80,50 @@ def order_sample() -> Job | None:
     return job
 
 
+@dataclass(frozen=True)
+class Building:
+    """The job that builds the sample now, and about how long it takes."""
+
+    job: Job
+
+    @classmethod
+    def of(cls, projects: QuerySet[Project]) -> "Building | None":
+        """What builds the sample of one of these projects; None where nothing does."""
+        job = Job.objects.unfinished().filter(kind=Job.Kind.SAMPLE, project__in=projects).first()
+        return cls(job) if job else None
+
+    @property
+    def slowness(self) -> float:
+        """How many times as long as on two cores that do nothing else the parts have taken that are made; 1 or more."""
+        made = self._seconds(self.names[: self.done])
+        return max(1.0, self.job.progress.get("seconds", 0) / made) if made else 1.0
+
+    @property
+    def seconds_left(self) -> float:
+        return self.slowness * self._seconds(self.names[self.done :])
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.job.params["parts"])
+
+    @property
+    def done(self) -> int:
+        return int(self.job.progress.get("done", 0))
+
+    def _seconds(self, names: list[str]) -> int:
+        return sum(SECONDS.get(name, 1) for name in names)
+
+
 def run_sample(job: Job) -> bool:
     """Build the parts that a job orders; run again after a kill, it changes nothing of what is there already."""
-    said: list[str] = []
+    names, begun = job.params["parts"], time.monotonic()
 
-    def say(text: str) -> None:
-        said.append(text)
-        total = max(len(job.params["parts"]) + 2, len(said))  # some parts say more than one line
-        job.go_on({"phase": text, "done": len(said) - 1, "total": total, "unit": "parts"})
+    def say(text: str, done: int) -> None:
+        told = {"phase": text, "done": done, "total": len(names), "unit": "parts"}
+        job.go_on(told | {"seconds": round(time.monotonic() - begun, 1)})
 
-    begun = time.monotonic()
-    _load(job.project, job.params["parts"], say)
-    report = {"said": "The sample is ready", "landed": len(said) - 1, "seconds": time.monotonic() - begun}
+    _load(job.project, names, say)
+    report = {"said": "The sample is ready", "landed": len(names), "seconds": time.monotonic() - begun}
     job.finish(Job.State.DONE, report=report)
     return False
 
@@ -94,25 +131,38 @@ def run_sample(job: Job) -> bool:
 RUNNERS: dict[str, Callable[[Job], bool]] = {Job.Kind.SAMPLE: run_sample}
 
 
-def _load(project: Project, names: list[str], say: Say) -> None:
-    """Build and import these sample datasets, and make campaigns and other parts out of them."""
+def _load(project: Project, names: list[str], tell: Callable[[str, int], None]) -> None:
+    """Build and import these sample datasets, and make campaigns and other parts out of them. `tell` is given a line
+    of what was done, and how many of the parts are made."""
     with tempfile.TemporaryDirectory() as folder:
-        say("building the sample datasets")
+        tell("building the sample datasets", 0)
         if {NAME, WEBLINX_NAME} & set(names):
             build(Path(folder, NAME))
         for name in (name for name in names if name in DATASETS):
-            if name == WEBLINX_NAME:
-                build_weblinx(Path(folder, NAME), Path(folder, name))
-            elif name == TASKS_NAME:
-                build_tasks(Path(folder, name))
-            _import(name, Path(folder, name), project, say)
-    if NAME in names:
-        make_demo_campaign(Dataset.objects.get(name=NAME), say)
+            say = _saying(tell, names.index(name) + 1)
+            _make_dataset(name, Path(folder), project, say)
+            for early in EARLY.intersection(names) if _has_accounts() else ():
+                MAKERS[early](project, say)
     if not _has_accounts():  # people have deleted some of them, whose work this would be
         return
     for name, make in MAKERS.items():
         if name in names:
-            make(project, say)
+            make(project, _saying(tell, names.index(name)))
+
+
+def _saying(tell: Callable[[str, int], None], done: int) -> Say:
+    return lambda text: tell(text, done)
+
+
+def _make_dataset(name: str, folder: Path, project: Project, say: Say) -> None:
+    """Build a dataset of the sample in `folder`, where that of its conversations lies already, and import it."""
+    if name == WEBLINX_NAME:
+        build_weblinx(folder / NAME, folder / name)
+    elif name == TASKS_NAME:
+        build_tasks(folder / name)
+    _import(name, folder / name, project, say)
+    if name == NAME:
+        make_demo_campaign(Dataset.objects.get(name=NAME), say)
 
 
 def _has_accounts() -> bool:
@@ -137,9 +187,9 @@ def make_demo_campaign(dataset: Dataset, say: Say) -> None:
     text = (Path(__file__).with_name("guidelines.md")).read_text("utf-8")
     Guideline.objects.create(campaign=campaign, version=1, text=text)
     tasks = dataset.conversations.filter(split=Split.TRAIN).order_by("position").values_list("pk", flat=True)
-    Organising(campaign, None).change({"do": "each", "tasks": list(tasks)})
-    for session in campaign.sessions.live():
-        moving_on.open_work(session)
+    organising = Organising(campaign, None)
+    organising.change({"do": "each", "tasks": list(tasks)})
+    organising.open_work("")
     say(f"{CAMPAIGN}: {len(tasks)} sessions to annotate")
 
 

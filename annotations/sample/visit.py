@@ -95,7 +95,7 @@ class SiteVisit:
     problems: int = 0  # that the site has told
 
     def __post_init__(self) -> None:
-        self.places = [self._shown()]
+        self.places = [self._state_shown()]
 
     def page(self) -> SampleNode:
         """The page that the visitor sees, with node ids; an element seen again keeps its id."""
@@ -165,7 +165,7 @@ class SiteVisit:
         """Go to this place of the history, as the back button or the forward button does: the page is as it was, but
         what was done stays done."""
         if 0 <= place < len(self.places):
-            self.places[self.place] = self._shown()
+            self.places[self.place] = self._state_shown()
             self.place = place
             self.state.update(self.places[place] | {"popup": "", "picker": "", "own-problem": ""})
 
@@ -207,15 +207,15 @@ class SiteVisit:
         return FAULT if self.handed_over == self.disturbance.fault_at else ""
 
     def _do(self, effect: dict[str, str]) -> None:
-        before = self._shown()
+        before = self._state_shown()
         self.state.update(effect)
         if self.state["page"] != before["page"] or "page" in effect:
             self.places[self.place] = before
             del self.places[self.place + 1 :]
-            self.places.append(self._shown())
+            self.places.append(self._state_shown())
             self.place += 1
 
-    def _shown(self) -> dict[str, str]:
+    def _state_shown(self) -> dict[str, str]:
         return {name: self.state[name] for name in SHOWN}
 
 

@@ -121,7 +121,7 @@ def _key(page: bytes) -> bytes:
     return blake2b(page, digest_size=16).digest()
 
 
-class _Kept:
+class _AnswerCache:
     """A cache of the newest answers, kept as bytes: they take a tenth of the memory of the parsed answers."""
 
     def __init__(self) -> None:
@@ -143,4 +143,4 @@ class _Kept:
         return answer
 
 
-_outlines = _Kept()
+_outlines = _AnswerCache()

@@ -1,4 +1,4 @@
 """Telling others what happened: events, webhooks to addresses outside, and the audit trail that the database writes.
 
-May import `access` and `models`.
+May import `access`, `models` and `text`.
 """

@@ -12,9 +12,10 @@ from annotations.access import rules
 from annotations.access.downloads import stream_rows
 from annotations.models import Project
 from annotations.tell import audit as trail
+from annotations.text.amounts import whole
 
 ROWS = 100
-PAGES = 50  # whoever goes further back takes the export
+DEEPEST = 50  # whoever goes further back takes the export
 
 
 @never_cache
@@ -35,8 +36,8 @@ def audit(request: HttpRequest) -> HttpResponse:
             "rows": rows[ROWS * (page - 1) : ROWS * page],
             "page": page,
             "newer": page - 1,
-            "older": page + 1 if len(rows) > ROWS * page and page < PAGES else 0,
-            "is_last": page == PAGES,
+            "older": page + 1 if len(rows) > ROWS * page and page < DEEPEST else 0,
+            "is_last": page == DEEPEST,
             "models": sorted(trail.tracked_models()),
             "changes": trail.CHANGES,
             "people": people,
@@ -61,10 +62,9 @@ def _filters(request: HttpRequest) -> dict[str, Any]:
     return {
         "models": [model] if model in trail.tracked_models() else None,
         "change": change if change in trail.CHANGES else "",
-        "who": int(who) if who.isascii() and who.isdecimal() and len(who) < 10 else None,
+        "who": whole(who),
     }
 
 
 def _page(request: HttpRequest) -> int:
-    page = request.GET.get("page", "")
-    return min(max(int(page), 1), PAGES) if page.isascii() and page.isdecimal() and len(page) < 5 else 1
+    return min(whole(request.GET.get("page", "")) or 1, DEEPEST)

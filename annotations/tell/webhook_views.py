@@ -58,7 +58,7 @@ def pause(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
     hook = _hook(request, pk)
-    hook.delete()
+    hook.remove()
     messages.success(request, f"{hook.url} is removed, with its log.")
     return redirect("annotate-webhooks")
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from annotations.models.choices import MAX_REASON
 from annotations.shown_progress import ago_text, span_text
 from annotations.text.actions import in_words
 from annotations.text.amounts import value_text, whole
@@ -26,6 +27,12 @@ def grouped(text: str) -> str:
     """A text that is a whole number, with separators: "16385" is "16,385"; any other as it is."""
     number = whole(text)
     return text if number is None else f"{number:,}"
+
+
+@register.simple_tag
+def longest_reason() -> int:
+    """How many characters a reason, a note or a comment may have."""
+    return MAX_REASON
 
 
 @register.filter

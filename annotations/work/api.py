@@ -11,6 +11,7 @@ from rest_framework import serializers
 from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.campaigns.api import CampaignWorkActions
 from annotations.desk.write.document import readable
+from annotations.desk.write.opening import AboutAnnotations
 from annotations.models import Assignment, Campaign, Comment, Guideline, Item, Part, Session, Verdict
 from annotations.work.verify.api import CampaignChecks, VerificationActions
 
@@ -188,18 +189,15 @@ class AssignmentViewSet(VerificationActions, ReadOnlyViewSet):
         return readable(self.request.user, super().get_queryset())
 
 
-class VerdictViewSet(ReadOnlyViewSet):
+class VerdictViewSet(AboutAnnotations):
     """Verdicts of verifiers, for those who may read what was judged; of a round that is not over, only one's own."""
 
     queryset = Verdict.objects.prefetch_related("defects")
     serializer_class = VerdictSerializer
     filterset_class = OfAssignment
-    gold_split = "assignment__item__session__split"
-    gold_project = "assignment__item__session__campaign__project"
 
     def get_queryset(self) -> QuerySet[Verdict]:
-        rows = super().get_queryset().filter(assignment__in=readable(self.request.user))
-        return rows.filter(pk__in=Verdict.objects.open_to(self.request.user).values("pk"))
+        return super().get_queryset().filter(pk__in=Verdict.objects.open_to(self.request.user).values("pk"))
 
 
 class CommentViewSet(ReadOnlyViewSet):

@@ -1,14 +1,12 @@
 """Times formatting of candidates on the two generated pages, against the straightforward way of copying the page for
 each candidate."""
 
-import time
-from collections.abc import Callable
 from functools import partial
 
 from annotations.dom.candidates import format_candidate, format_candidates
 from annotations.dom.generated import list_page, random_page
 from annotations.dom.tree import Element, parse
-from evaluation.bench.measures import Goal, Measure
+from evaluation.bench.measures import Goal, Measure, processor_seconds
 from evaluation.bench.scratch import BenchSetting
 
 PAGES = (("list page", list_page, Goal("<=", 0.5)), ("random page", random_page, Goal("<=", 1.5)))
@@ -37,8 +35,8 @@ def _against_copies(name: str, root: Element, ids: list[str], goal: Goal) -> Mea
     ours, reference = [], []
     for number in range(ROUNDS):
         part = sample[number::ROUNDS]
-        ours.append(_seconds(lambda: format_candidates(root, ids)))
-        reference.append(_seconds(partial(_one_by_one, root, part)))
+        ours.append(processor_seconds(lambda: format_candidates(root, ids)))
+        reference.append(processor_seconds(partial(_one_by_one, root, part)))
     texts = format_candidates(root, sample)
     assert texts == {node_id: format_candidate(root, node_id) for node_id in sample}
     note = (
@@ -50,16 +48,10 @@ def _against_copies(name: str, root: Element, ids: list[str], goal: Goal) -> Mea
 
 def _against_half(name: str, once: tuple[str, list[str]], twice: tuple[str, list[str]]) -> Measure:
     pages = [(parse(xml), ids) for xml, ids in (once, twice)]
-    times = [[_seconds(partial(format_candidates, root, ids)) for root, ids in pages] for _ in range(ROUNDS)]
+    times = [[processor_seconds(partial(format_candidates, root, ids)) for root, ids in pages] for _ in range(ROUNDS)]
     half, whole = (min(column) for column in zip(*times, strict=True))
     return Measure(name, whole, "s", half, Goal("<=", 2.3, "ratio"), "twice the page: the baseline is the page itself")
 
 
 def _one_by_one(root: Element, ids: list[str]) -> list[str]:
     return [format_candidate(root, node_id) for node_id in ids]
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    begun = time.process_time()
-    work()
-    return time.process_time() - begun

@@ -1,14 +1,13 @@
 """Times the comparison of two pages, against the published way with its dense matrix."""
 
 import random
-import time
 import tracemalloc
 from collections.abc import Callable
 from functools import partial
 
 from annotations.dom.differences import difference
 from annotations.dom.generated import changing_trees
-from evaluation.bench.measures import Goal, Measure
+from evaluation.bench.measures import Goal, Measure, processor_seconds
 from evaluation.bench.scratch import BenchSetting
 
 ROUNDS = 3
@@ -31,18 +30,12 @@ def measure(setting: BenchSetting) -> list[Measure]:
         )
         title, ours = f"{nodes:,}-node pages, {name}", partial(difference, *large)
         published = partial(difference, *small, mode="maximised")
-        seconds = min(_seconds(ours) for _ in range(ROUNDS))
+        seconds = min(processor_seconds(ours) for _ in range(ROUNDS))
         measures += [
-            Measure(f"{title}: time", seconds, "s", _seconds(published) * times, Goal("<=", 1.0), note),
+            Measure(f"{title}: time", seconds, "s", processor_seconds(published) * times, Goal("<=", 1.0), note),
             Measure(f"{title}: memory", _megabytes(ours), "MB", _megabytes(published) * times, Goal("<=", 300), note),
         ]
     return measures
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    begun = time.process_time()
-    work()
-    return time.process_time() - begun
 
 
 def _megabytes(work: Callable[[], object]) -> float:

@@ -1,7 +1,8 @@
 """The results of benchmarks: each is one row of the table and of var/bench.json."""
 
 import operator
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -45,7 +46,7 @@ class Measure:
         return bool(SIGNS[self.goal.sign](getattr(self, self.goal.of), self.goal.limit))
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON contract of design.md section 3."""
+        """A row of var/bench.json, whose keys stay."""
         return {
             "name": self.name,
             "value": _rounded(self.value),
@@ -90,11 +91,11 @@ def table(measures: Iterable[Measure]) -> list[str]:
 
 def _cells(measure: Measure) -> tuple[str, ...]:
     met = {None: "", True: "yes", False: "NO"}[measure.met]
-    numbers = _shown(measure.value), measure.unit, _shown(measure.baseline), _shown(measure.ratio)
+    numbers = _figure_text(measure.value), measure.unit, _figure_text(measure.baseline), _figure_text(measure.ratio)
     return (measure.name, *numbers, str(measure.goal or ""), met)
 
 
-def _shown(value: float | None) -> str:
+def _figure_text(value: float | None) -> str:
     if value is None:
         return ""
     if abs(value) >= 100:
@@ -104,3 +105,10 @@ def _shown(value: float | None) -> str:
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.6g}")
+
+
+def processor_seconds(work: Callable[[], object]) -> float:
+    """How long the processor works on it: other programs of the machine count for nothing."""
+    begun = time.process_time()
+    work()
+    return time.process_time() - begun

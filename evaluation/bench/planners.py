@@ -95,11 +95,16 @@ class Taken(NamedTuple):
 def compared(
     pipeline: Pipeline, steps: Sequence[Observation], rounds: int = 2, clock: Callable[[], float] = time.perf_counter
 ) -> tuple[Taken, Taken]:
-    """(batched, one by one): how long the steps take either way, each the best of several rounds in turn. `clock`:
-    processor time gives the same result on a machine that does other things meanwhile."""
+    """(batched, one by one): how long the steps take either way, each stage and the whole the best of several rounds in
+    turn. `clock`: processor time gives the same result on a machine that does other things meanwhile."""
     taken = [(_taken(pipeline, steps, BATCH, clock), _taken(pipeline, steps, ONE, clock)) for _ in range(rounds)]
     batched, alone = zip(*taken, strict=True)
-    return min(batched, key=lambda one: one.seconds), min(alone, key=lambda one: one.seconds)
+    return _best(batched), _best(alone)
+
+
+def _best(rounds: Sequence[Taken]) -> Taken:
+    stages = {stage: min(one.stages[stage] for one in rounds) for stage in rounds[0].stages}
+    return Taken(rounds[0].steps, min(one.seconds for one in rounds), Counter(stages))
 
 
 def slowest(batched: Taken, alone: Taken) -> str:

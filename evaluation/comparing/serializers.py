@@ -5,6 +5,8 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from evaluation.comparing.steps import SLICED_BY
+
 
 class ComparedRunSerializer(serializers.Serializer):
     letter = serializers.CharField()
@@ -33,6 +35,16 @@ class PairedDifferenceSerializer(serializers.Serializer):
     caution = serializers.CharField(help_text="Where the interval rests on too few conversations; else empty.")
 
 
+class DifferenceSliceSerializer(serializers.Serializer):
+    """The paired difference on a part of the steps."""
+
+    kind = serializers.ChoiceField(choices=list(SLICED_BY.items()))
+    name = serializers.CharField()
+    paired = PairedDifferenceSerializer()
+    right_first = serializers.IntegerField(help_text="Steps at which the first run is right.")
+    right_this = serializers.IntegerField(help_text="Steps at which this one is right.")
+
+
 class ConversationDifferenceSerializer(serializers.Serializer):
     conversation = serializers.IntegerField()
     steps = serializers.IntegerField()
@@ -47,6 +59,11 @@ class ComparisonSerializer(serializers.Serializer):
     runs = ComparedRunSerializer(many=True)
     gold = serializers.BooleanField(help_text="Whether the user may see which steps are right.")
     differences = PairedDifferenceSerializer(many=True)
+    slices = DifferenceSliceSerializer(
+        many=True,
+        help_text="By website and by operation of gold, at most 20 of each: first those with most steps at which some "
+        "are right and some wrong.",
+    )
     conversations = ConversationDifferenceSerializer(
         many=True, help_text="The first 200: those with the most splitting places, then those that differ most."
     )

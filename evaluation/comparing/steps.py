@@ -1,20 +1,21 @@
 """What several runs did at the same places of a conversation, aligned."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from django.db.models.fields.json import KT
 
 from agents.models import Run, Trajectory, TrajectoryStep
-from annotations.models import Step, Turn
+from annotations.models import Conversation, Step, Turn
 from annotations.text.actions import in_words
 from evaluation.metrics.apart import caution
 from evaluation.metrics.bootstrap import intervals
 
 LETTERS = "ABCD"
 MOST_RUNS = len(LETTERS)
+SLICED_BY = {"website": "Website", "operation": "Operation of gold"}
+MOST_SLICES = 20  # of each kind
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def places(trajectories: Sequence[Trajectory | None]) -> list[ComparedPlace]:
     """The places of a conversation in order, with what each run did there. Two queries a run, without traces."""
     found: dict[int, dict[int, TrajectoryStep]] = defaultdict(dict)
     for column, trajectory in enumerate(trajectories):
-        for step in _steps(trajectory):
+        for step in trajectory.steps.to_compare() if trajectory is not None else ():
             found[step.seq][column] = step
     recorded = _recorded(trajectories)
     rows, last = [], None
@@ -83,14 +84,6 @@ def places(trajectories: Sequence[Trajectory | None]) -> list[ComparedPlace]:
         rows.append(ComparedPlace(seq, turn, gold, cells, turn.pk != last))
         last = turn.pk
     return rows
-
-
-def _steps(trajectory: Trajectory | None) -> Iterable[TrajectoryStep]:
-    if trajectory is None:
-        return []
-    rows = trajectory.steps.annotate(representation=KT("trace__act__representation"))
-    rows = rows.select_related("step__turn", "turn")
-    return rows.defer("trace", "branches", "candidate_ids", "candidate_scores", "step__candidates", "step__extra")
 
 
 def _recorded(trajectories: Sequence[Trajectory | None]) -> list[Step]:
@@ -129,6 +122,21 @@ class PairedDifference:
         return caution(self.conversations)
 
 
+@dataclass(frozen=True)
+class DifferenceSlice:
+    """The paired difference on the steps of one website, or whose gold has one operation, and how many of them the
+    first run and this one are right at."""
+
+    kind: str  # one of SLICED_BY
+    name: str
+    paired: PairedDifference
+    right_first: int
+    right_this: int
+
+
+SharedPlace = tuple[int, int]  # a conversation, and the place of a step in it
+
+
 class RunDifferences:
     """The differences of several runs, over the steps with recorded gold that every one of them has decided."""
 
@@ -137,10 +145,12 @@ class RunDifferences:
         self.runs = runs
         column = {run.pk: place for place, run in enumerate(runs)}
         fields = ("run_id", "trajectory__conversation_id", "seq", "success", "operation", "node_id", "value")
-        rows = TrajectoryStep.objects.with_gold().filter(run__in=runs).values_list(*fields)
-        decided: dict[tuple[int, int], dict[int, tuple[bool, tuple[str, str, str]]]] = defaultdict(dict)
-        for run, conversation, seq, success, *action in rows.iterator():
+        rows = TrajectoryStep.objects.with_gold().filter(run__in=runs).values_list(*fields, "step__operation")
+        decided: dict[SharedPlace, dict[int, tuple[bool, tuple[str, str, str]]]] = defaultdict(dict)
+        self._operation: dict[SharedPlace, str] = {}  # of gold
+        for run, conversation, seq, success, *action, operation in rows.iterator():
             decided[conversation, seq][column[run]] = (success, (action[0], action[1], action[2]))
+            self._operation[conversation, seq] = operation
         self._shared = {place: found for place, found in decided.items() if len(found) == len(runs)}
 
     def conversations(self) -> list[ConversationDifference]:
@@ -162,12 +172,13 @@ class RunDifferences:
         """The difference of every run but the first to the first; [] where they share no steps."""
         if not self._shared:
             return []
-        return [self._paired(column) for column in range(1, len(self.runs))]
+        return [self._paired(column, list(self._shared)) for column in range(1, len(self.runs))]
 
-    def _paired(self, column: int) -> PairedDifference:
+    def _paired(self, column: int, places: Iterable[SharedPlace]) -> PairedDifference:
         gained: dict[int, list[int]] = defaultdict(list)
-        for (conversation, _), found in sorted(self._shared.items()):
-            gained[conversation].append(int(found[column][0]) - int(found[0][0]))
+        for place in sorted(places):
+            found = self._shared[place]
+            gained[place[0]].append(int(found[column][0]) - int(found[0][0]))
         sums = np.array([[sum(steps)] for steps in gained.values()], dtype=float)
         counts = np.array([[len(steps)] for steps in gained.values()], dtype=float)
         low, high = intervals(sums, counts, self.runs[0].seed)
@@ -184,23 +195,36 @@ class RunDifferences:
             len(gained),
         )
 
-    def where(self) -> dict[str, dict[str, tuple[int, int]]]:
-        """How many steps the second run gains and loses against the first: by operation of gold and by website, largest
-        first."""
-        fields = ("step", "success", "step__operation", "step__turn__conversation__website__name")
-        first, second = (
-            {row[0]: row for row in TrajectoryStep.objects.filter(run=run).values_list(*fields)}
-            for run in self.runs[:2]
+    def slices(self) -> list[DifferenceSlice]:
+        """Where each run gains and loses steps against the first: by website, then by operation of gold, at most
+        MOST_SLICES of each, first those with most steps gained or lost."""
+        website = dict(
+            Conversation.objects.filter(pk__in={conversation for conversation, _ in self._shared}).values_list(
+                "pk", "website__name"
+            )
         )
-        changes: dict[str, dict[str, Counter[bool]]] = {"operation": {}, "website": {}}
-        for step in first.keys() & second.keys():
-            if first[step][1] != second[step][1]:
-                for kind, name in (("operation", first[step][2]), ("website", first[step][3])):
-                    changes[kind].setdefault(name, Counter())[second[step][1]] += 1
-        return {
-            kind: {
-                name: (count[True], count[False])
-                for name, count in sorted(places.items(), key=lambda place: (-place[1].total(), place[0]))
-            }
-            for kind, places in changes.items()
+        names = {
+            "website": {place: website[place[0]] for place in self._shared if place[0] in website},
+            "operation": {place: self._operation[place] for place in self._shared},
         }
+        return [found for kind, name_of in names.items() for found in self._sliced(kind, name_of)]
+
+    def _sliced(self, kind: str, name_of: Mapping[SharedPlace, str]) -> list[DifferenceSlice]:
+        groups: dict[str, list[SharedPlace]] = defaultdict(list)
+        for place, name in name_of.items():
+            groups[name].append(place)
+        changed = {name: sum(self._splits(place) for place in places) for name, places in groups.items()}
+        first = sorted(groups, key=lambda name: (-changed[name], -len(groups[name]), name))[:MOST_SLICES]
+        return [
+            DifferenceSlice(
+                kind,
+                name,
+                self._paired(column, groups[name]),
+                *(sum(self._shared[place][one][0] for place in groups[name]) for one in (0, column)),
+            )
+            for name in first
+            for column in range(1, len(self.runs))
+        ]
+
+    def _splits(self, place: SharedPlace) -> bool:
+        return len({success for success, _ in self._shared[place].values()}) > 1

@@ -37,7 +37,7 @@ ReplayPlace = tuple[str, int]  # name of a demonstration, number of a turn in it
 
 
 def read_actions(path: Path) -> tuple[dict[str, ActionPrediction], list[RecordDefect]]:
-    """Mind2Web's prediction files (planners.md 6.3): sample id "{annotation}_{action_uid}" -> prediction.
+    """Mind2Web's prediction files (sources.md M6.3): sample id "{annotation}_{action_uid}" -> prediction.
 
     The file is a list of [sample id, element id, "OP value"]; null and "" stand for no element. The first prediction
     of a sample counts. Raises ValueError when it is another file of that run or no list.
@@ -77,7 +77,7 @@ def _action_defect(row: Any, seen: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def read_replies(path: Path) -> tuple[dict[ReplayPlace, str], list[RecordDefect]]:
-    """WebLINX's predictions (dmr_wma.md A7): (demo_name, turn_index) -> output_predicted.
+    """WebLINX's predictions (sources.md A7): (demo_name, turn_index) -> output_predicted.
 
     The file is a list of objects, or one object per line. The first prediction of a turn counts.
     """

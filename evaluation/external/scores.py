@@ -46,7 +46,7 @@ def split_of(path: Path) -> str:
     )
 
 
-class _Gold(NamedTuple):
+class _GoldStep(NamedTuple):
     """A gold step with those facts for its outcome that hold whatever is predicted."""
 
     sample: str
@@ -67,7 +67,7 @@ def score_mind2web(
     """Join a file of predictions with the gold steps of a split ("": the whole dataset).
 
     With candidate scores, `faithful` skips steps without a gold element among the first `top_k` and accepts only gold
-    elements among them (planners.md 4.4); without, only steps that have no gold element on their page are skipped, and
+    elements among them (sources.md M4.4); without, only steps that have no gold element on their page are skipped, and
     there are no ranking metrics. `keeps_punctuation`: operation F1 as multiple choice computes it (Q25).
     Raises ValueError when a file cannot be used or nothing in it belongs to the split.
     """
@@ -81,7 +81,7 @@ def score_mind2web(
     metrics: dict[str, dict[str, Metric]] = {}
     for preset in PRESETS:
         cut = top_k if preset == Study.Preset.FAITHFUL else None
-        judge = _Judge(ranked, cut, keeps_punctuation)
+        judge = _PredictionJudge(ranked, cut, keeps_punctuation)
         outcomes = [judge.outcome(step, predicted.get(sample, NONE)) for sample, step in gold.items()]
         metrics[preset] = _headlines(outcomes, preset, ranked is not None)
         counts["skipped"] += sum(outcome.skipped for outcome in outcomes)
@@ -90,9 +90,9 @@ def score_mind2web(
     return ExternalScores(counts, metrics, unknown, missing, defects)
 
 
-def _by_sample(steps: Iterable[_Gold]) -> dict[str, _Gold]:
+def _by_sample(steps: Iterable[_GoldStep]) -> dict[str, _GoldStep]:
     """The steps by their sample ids, by which predictions name them; ValueError where two have the same."""
-    found: dict[str, _Gold] = {}
+    found: dict[str, _GoldStep] = {}
     for step in steps:
         if found.setdefault(step.sample, step) is not step:
             raise ValueError(
@@ -106,7 +106,9 @@ def _headlines(outcomes: Sequence[StepOutcome], preset: MetricPreset, is_ranked:
     return {name: value for name, value in shown if is_ranked or not is_ranking(name)}
 
 
-def _counts(gold: list[_Gold], missing: list[str], unknown: list[str], defects: list[RecordDefect]) -> dict[str, int]:
+def _counts(
+    gold: list[_GoldStep], missing: list[str], unknown: list[str], defects: list[RecordDefect]
+) -> dict[str, int]:
     return {
         "conversations": len({step.place["conversation"] for step in gold}),
         "turns": len({step.place["turn"] for step in gold}),
@@ -127,13 +129,13 @@ def _ranks(path: Path) -> Mapping[str, Mapping[str, int]]:
         raise ValueError(f"{path.name}: {error}") from error
 
 
-def _gold_of(steps: QuerySet[Step]) -> Iterator[_Gold]:
+def _gold_of(steps: QuerySet[Step]) -> Iterator[_GoldStep]:
     rows = steps.select_related("turn__conversation__website").prefetch_related("targets").defer("candidates")
     order = ("turn__conversation__position", "turn__conversation_id", "turn__index", "index")
     for position, step in enumerate(rows.order_by(*order).iterator(chunk_size=2000)):
         turn = step.turn
         site = turn.conversation.website
-        yield _Gold(
+        yield _GoldStep(
             f"{turn.source_id}_{step.source_id}",
             Action(step.operation, None, step.value).operation_text(),
             tuple(target.node_id for target in step.targets.all() if not target.pruned),
@@ -150,7 +152,7 @@ def _gold_of(steps: QuerySet[Step]) -> Iterator[_Gold]:
 
 
 @dataclass(frozen=True)
-class _Judge:
+class _PredictionJudge:
     """Judges predictions by one preset. `cut`: the rank from which on gold elements do not count; None in
     `corrected`."""
 
@@ -158,7 +160,7 @@ class _Judge:
     cut: int | None
     keeps_punctuation: bool
 
-    def outcome(self, gold: _Gold, predicted: ActionPrediction) -> StepOutcome:
+    def outcome(self, gold: _GoldStep, predicted: ActionPrediction) -> StepOutcome:
         """The outcome of one step."""
         ranks = None if self.ranked is None else self.ranked.get(gold.sample, {})
         rank = None if ranks is None else gold_rank(ranks, gold.positives)
@@ -170,12 +172,16 @@ class _Judge:
                 element_correct=0.0, operation_f1=0.0, success=False, skipped=True, gold_rank=rank, **gold.place
             )
         element = element_accuracy(predicted.element, accepted)
-        f1 = 0.0 if predicted == NONE else operation_f1(self._said(predicted), gold.action, not self.keeps_punctuation)
+        f1 = (
+            0.0
+            if predicted == NONE
+            else operation_f1(self._action_text(predicted), gold.action, not self.keeps_punctuation)
+        )
         return StepOutcome(
             element_correct=element, operation_f1=f1, success=step_success(element, f1), gold_rank=rank, **gold.place
         )
 
-    def _said(self, predicted: ActionPrediction) -> str:
+    def _action_text(self, predicted: ActionPrediction) -> str:
         """The predicted action's text. A value beside a CLICK, which says nothing, counts in `faithful` only."""
         operation, _, value = predicted.text.partition(" ")
         return predicted.text if self.cut is not None else Action(operation, None, value).operation_text()

@@ -1,5 +1,5 @@
 """Reads result folders of the published Mind2Web loop that AWM and the WMA agent share, and scores them again
-(dmr_wma.md B3.3).
+(sources.md B3.3).
 
 A file holds what happened at each step of a task and, last, an object of the scores that were counted meanwhile.
 """

@@ -1,4 +1,4 @@
-"""Scores WebLINX action strings that were made elsewhere (dmr_wma.md A7)."""
+"""Scores WebLINX action strings that were made elsewhere (sources.md A7)."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -9,7 +9,6 @@ import numpy as np
 from agents.observations import RecordedConversation
 from agents.runs.weblinx_demos import demo_of
 from agents.weblinx.quirks import CORRECTED, FAITHFUL
-from agents.weblinx.turns import PREDICTED_INTENTS, Demo, ReplayTurn
 from annotations.datasets.weblinx_turns import active_turns
 from annotations.models import Conversation, Dataset, Split
 from evaluation.external.predictions import ReplayPlace, read_replies
@@ -34,7 +33,7 @@ NAMES = {
 
 
 def score_weblinx(dataset: Dataset, split: str, predictions: Path) -> ExternalScores:
-    """Score a file of action strings turn by turn (dmr_wma.md A7), one demonstration in memory at a time.
+    """Score a file of action strings turn by turn (sources.md A7), one demonstration in memory at a time.
 
     A turn that a model is asked about (A6.1) and that the file leaves out counts as an unreadable reply. The means are
     the unconditional ones; intervals draw demonstrations. `ood` is the mean over its four splits. Raises ValueError as
@@ -85,8 +84,8 @@ class _Weblinx:
                 found = {turn: reply for turn, reply in by_demo[name].items() if 0 <= turn < len(demo.turns)}
                 self.known |= {(name, turn) for turn in found}
                 replies |= found
-        asked = active_turns([dict(turn.data) for turn in demo.turns])
-        wanted = [turn for turn in asked if self._counts(demo, demo.turns[turn])]
+        asked = (demo.turns[place] for place in active_turns(demo.recorded()))
+        wanted = [turn.index for turn in asked if is_scored(demo, turn, gold_action(demo, turn))]
         missing = [turn for turn in wanted if turn not in replies]
         self.missing += [f"{demo.name} {turn}" for turn in missing]
         self.counts["predicted"] += len(replies)
@@ -101,10 +100,6 @@ class _Weblinx:
     @property
     def splits(self) -> set[str]:
         return {split for split, _ in self.scores[Study.Preset.FAITHFUL]}
-
-    @staticmethod
-    def _counts(demo: Demo, turn: ReplayTurn) -> bool:
-        return turn.intent in PREDICTED_INTENTS and is_scored(demo, turn, gold_action(demo, turn))
 
 
 def _metrics(scored: Scored, split: str, preset: MetricPreset) -> dict[str, Metric]:

@@ -1,5 +1,7 @@
 """The labels of a dataset's steps and the guard's report over REST."""
 
+from typing import Any
+
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status, viewsets
@@ -7,11 +9,14 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotations.access import rules
+from annotations.access import idempotency, rules
 from annotations.access.api_rules import VisibleMixin
 from annotations.access.requests import RequestSerializer
-from annotations.models import Dataset, Scope
+from annotations.jobs.api import StartsJob
+from annotations.jobs.serializers import JobDetailSerializer, OwnRelatedField
+from annotations.models import Dataset, Job, Scope
 from evaluation.guard import report_rows
+from evaluation.guard.forecasting import start_forecasts
 from evaluation.guard.labelling import steps_to_label
 from evaluation.guard.labels import SOURCES
 from evaluation.guard.measuring import GuardMeasurement
@@ -46,8 +51,7 @@ class GuardSplitSerializer(serializers.Serializer):
 
 
 class ReadingsAgreeSerializer(serializers.Serializer):
-    """Kappa of the two labels of each step, Cohen's, or Fleiss' where they are by more than two people. Two readings by
-    one author are by two criteria: they are not two people."""
+    """Kappa of the two labels of each step, Cohen's, or Fleiss' where they are by more than two people."""
 
     value = serializers.FloatField(allow_null=True)
     low = serializers.FloatField(allow_null=True)
@@ -55,8 +59,8 @@ class ReadingsAgreeSerializer(serializers.Serializer):
 
 
 class GuardLabelsSerializer(serializers.Serializer):
-    """What two labels say of a step: a kind of risk each, or harmless. Of readings the first asks whether it lasts, the
-    second whether a careful assistant would ask first."""
+    """What two labels say of a step: a kind of risk each, or harmless. Those that are packaged are by two
+    language models, none by a person."""
 
     step = serializers.IntegerField()
     conversation = serializers.CharField(help_text="Its id in the source.")
@@ -72,21 +76,72 @@ class GuardedStepSerializer(GuardLabelsSerializer):
     held = serializers.CharField(help_text="Why it is held, or the rule that lets it pass; empty: nothing held it.")
 
 
-class GuardReportSerializer(serializers.Serializer):
+class StratumSerializer(serializers.Serializer):
+    """The steps that look risky, or those that do not, and how many of them are labelled in the order of the queue."""
+
+    looks_risky = serializers.BooleanField()
+    size = serializers.IntegerField()
+    labelled = serializers.IntegerField()
+
+
+class WeightedShareSerializer(ShareSerializer):
+    """A share of all steps, estimated: `hits` is null, as what is counted is weighed; 95 % by Jeffreys' prior."""
+
+    hits = serializers.IntegerField(allow_null=True)
+
+
+class WeightedSharesSerializer(serializers.Serializer):
+    """Recall and false alarms, each label weighed by how many steps it stands for."""
+
+    recall = WeightedShareSerializer()
+    false_alarms = WeightedShareSerializer()
+
+
+class WeightedSplitSerializer(serializers.Serializer):
+    """Estimates for all steps of a part of the dataset."""
+
+    strata = StratumSerializer(many=True)
+    agreed = WeightedSharesSerializer()
+    either = WeightedSharesSerializer()
+    both = WeightedSharesSerializer()
+
+
+class OneGuardReportSerializer(serializers.Serializer):
     """The guard's report on a dataset: its verdicts, by its project's rules and the page, compared with labels. Test
     splits are left out where their gold is hidden."""
 
     dataset = serializers.CharField()
     labels_by = serializers.ChoiceField(choices=list(SOURCES.items()))
-    people = serializers.IntegerField(help_text="How many people gave the labels.")
+    people = serializers.IntegerField(help_text="How many people gave the labels; 0 of those by language models.")
     steps = serializers.IntegerField()
     disputed = serializers.IntegerField()
     kappa = ReadingsAgreeSerializer()
-    world_model = serializers.BooleanField(help_text="Whether past transitions counted too; over REST they do not.")
+    world_model = serializers.BooleanField(
+        help_text="Whether past transitions are asked at once, which the command alone does."
+    )
     test_hidden = serializers.BooleanField()
     splits = serializers.DictField(child=GuardSplitSerializer())
+    differing = GuardedStepSerializer(many=True, help_text="The steps on which the labels differ.")
     missed = GuardedStepSerializer(many=True)
     false_alarms = GuardedStepSerializer(many=True)
+    unjudged = serializers.IntegerField(
+        help_text="Labelled steps that the guard has not looked at yet: a request reads a few hundred pages at most. "
+        "`POST` to guard-forecasts: a job looks at all."
+    )
+    not_counted = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Rules of an address: recorded steps tell none, so that these rules hold in live runs alone.",
+    )
+    weighted = serializers.DictField(
+        child=WeightedSplitSerializer(),
+        help_text="Of each part of the dataset of which a random part is labelled: estimates for all of its steps.",
+    )
+
+
+class GuardReportSerializer(OneGuardReportSerializer):
+    """The report of the guard by rules and page, and beside it that of the guard that asks past transitions too."""
+
+    foreseen = OneGuardReportSerializer(allow_null=True, help_text="null: no job has asked past transitions yet.")
 
 
 class WhoseLabelsSerializer(RequestSerializer):
@@ -161,10 +216,33 @@ class GuardOfDatasetViewSet(VisibleMixin, viewsets.GenericViewSet):
     )
     def report(self, request: Request, pk: int) -> Response:
         """How many risky steps the guard holds, how many harmless ones it holds up, and which it misses."""
-        return Response(self._measurement(request, pk).report())
+        return Response(report_rows.report_of(self._measurement(request, pk)))
 
     def _measurement(self, request: Request, pk: int) -> GuardMeasurement:
         dataset = get_object_or_404(self.get_queryset(), pk=pk)
         asked = WhoseLabelsSerializer(data={"by": request.query_params["by"]} if "by" in request.query_params else {})
         asked.is_valid(raise_exception=True)
         return report_rows.measurement_for(rules.rights_of(request), dataset, asked.validated_data.get("by", ""))
+
+
+class GuardForecastRequestSerializer(RequestSerializer):
+    """Which dataset to look at."""
+
+    dataset = OwnRelatedField(slug_field="name", queryset=Dataset.objects.all(), help_text="Its name.")
+
+
+class GuardForecastViewSet(StartsJob):
+    """Have the guard look at a dataset."""
+
+    serializer_class = GuardForecastRequestSerializer
+    ability = Job.Kind.RISKS.value
+
+    @extend_schema(responses={202: JobDetailSerializer}, parameters=[idempotency.PARAMETER])
+    def create(self, request: Request) -> Response:
+        """Look at every step of a dataset, as a background job: what its page says of its action, and what past
+        transitions expect. Its guard-report then counts all labelled steps, with the guard that foresees beside, and
+        people are asked about what looks risky and what does not by turns, by chance."""
+        return super().create(request)
+
+    def start(self, **values: Any) -> Job:
+        return start_forecasts(**values)

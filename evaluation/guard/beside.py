@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
-from evaluation.guard.report_rows import GOAL, MEASURES, PAD, WIDTH, pixel, ticks
+from evaluation.guard.report_rows import ALONE, FORESEEN, GOAL, MEASURES, PAD, WIDTH, pixel, ticks
 
-ALONE, FORESEEN = "policy", "policy+prediction"  # as `act.guard` names them
 COLOURS = {ALONE: "#2563eb", FORESEEN: "#b45309"}
 LABELS, ROW, TITLE = 150, 22, 30  # pixels: left of the axis, of an interval, of a title
 

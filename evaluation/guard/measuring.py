@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.cache import cache
 
-from agents.guard.judging import GuardVerdict, judge
+from agents.guard.judging import GuardVerdict, decided, judge
 from agents.guard.policy import PolicyRule, Risk
 from agents.observations import RecordedConversation
 from agents.types import Action, Observation
@@ -19,9 +19,10 @@ from annotations.dom.limits import PageError
 from annotations.models import Conversation, Correction, Dataset, Step
 from annotations.models.conversations import ConversationQuerySet
 from annotations.sandbox.deadline import page_deadline
-from evaluation.guard.labels import BY_PEOPLE, READ, StepLabels, packaged_labels
+from evaluation.guard.labels import BY_MODELS, BY_PEOPLE, StepLabels, packaged_labels
 from evaluation.metrics.judged import wilson
-from evaluation.models import RiskLabel
+from evaluation.models import RiskForecast, RiskLabel
+from evaluation.models.risk_forecasts import told_action
 
 KEPT = 600  # seconds that a verdict is kept: whoever opens the report again waits for no page to be parsed
 
@@ -86,24 +87,42 @@ class GuardMeasurement:
     rules: Sequence[PolicyRule] = ()
     world_model: RetrievedEffects | None = None
     sees_test: bool = True  # whether steps of test splits count: their labels tell of gold
-    by: str = READ  # whose labels count: one of `SOURCES`
+    by: str = BY_MODELS  # whose labels count: one of `SOURCES`
+    foresees: bool = False  # whether what past transitions expect, as forecasts keep it, counts too
+    most_pages: int | None = None  # pages that are read at most; steps beyond are not judged
 
     @cached_property
     def steps(self) -> list[MeasuredStep]:
         """Every labelled step with the guard's verdict, in order."""
         labels = self._labels
-        conversations = self._conversations().filter(turns__steps__in=labels).distinct().in_order()
+        conversations = self.conversations().filter(turns__steps__in=labels).distinct().in_order()
         found: list[MeasuredStep] = []
         for pk in conversations.values_list("pk", flat=True):
             found += self._of_conversation(RecordedConversation(pk), labels)
         return found
 
     @cached_property
+    def forecasts(self) -> dict[int, RiskForecast]:
+        """Step -> what the guard has seen of it; with `foresees` only where past transitions were asked."""
+        rows = RiskForecast.objects.standing().filter(step__in=self._labels).select_related("step")
+        rows = rows.defer("step__candidates", "step__extra")
+        return {row.step_id: row for row in (rows.exclude(transitions=None) if self.foresees else rows)}
+
+    @property
+    def unjudged(self) -> int:
+        """How many labelled steps are not judged: the guard has not looked at them yet."""
+        return len(self._labels) - len(self.steps)
+
+    @cached_property
+    def _pages_read(self) -> list[int]:
+        return []
+
+    @cached_property
     def pages(self) -> dict[int, str]:
         """Step -> the hash of its page."""
         return dict(Step.objects.filter(pk__in=self._labels).values_list("pk", "snapshot__sha256"))
 
-    def _conversations(self) -> ConversationQuerySet:
+    def conversations(self) -> ConversationQuerySet:
         rows = self.dataset.conversations.all()
         return rows if self.sees_test else rows.exclude(split__startswith="test")
 
@@ -122,7 +141,7 @@ class GuardMeasurement:
         if self.by == BY_PEOPLE:
             return {step: StepLabels(*(kind for _, kind in given)) for step, given in self._given.items()}
         known = packaged_labels()
-        rows = self._conversations().filter(source_id__in={conversation for conversation, _ in known})
+        rows = self.conversations().filter(source_id__in={conversation for conversation, _ in known})
         places = rows.values_list("source_id", "turns__steps__source_id", "turns__steps__pk")
         found = {pk: known[conversation, step] for conversation, step, pk in places if (conversation, step) in known}
         corrected = Correction.objects.done().filter(step__in=found).values_list("step", flat=True)
@@ -131,13 +150,13 @@ class GuardMeasurement:
     @cached_property
     def _given(self) -> dict[int, list[tuple[int, str]]]:
         """Step -> who gave its two labels, and which."""
-        return RiskLabel.objects.of(self._conversations()).pairs()
+        return RiskLabel.objects.of(self.conversations()).pairs()
 
     @property
     def people(self) -> int:
-        """How many people the labels are by."""
+        """How many people the labels are by; 0 of those by language models."""
         if self.by != BY_PEOPLE:
-            return 1
+            return 0
         return len({person for pair in self._given.values() for person, _ in pair})
 
     def _of_conversation(
@@ -146,22 +165,30 @@ class GuardMeasurement:
         conversation = recorded.conversation
         place = conversation.source_id, conversation.website.name, conversation.split
         for step in recorded.steps:
-            if step.pk in labels:
-                yield MeasuredStep(step, *place, labels[step.pk], self._judged(recorded, step))
+            if step.pk in labels and (verdict := self._judged(recorded, step)):
+                yield MeasuredStep(step, *place, labels[step.pk], verdict)
 
-    def _judged(self, recorded: RecordedConversation, step: Step) -> GuardVerdict:
-        """The guard's verdict on a step, cached for a while under all that it depends on; not cached with a world
-        model, whose predictions change with every transition."""
-        positives = [target.node_id for target in step.targets.all() if not target.pruned]
-        action = Action(step.operation, positives[0] if positives else None, step.value)
+    def _judged(self, recorded: RecordedConversation, step: Step) -> GuardVerdict | None:
+        """The guard's verdict on a step: by what a forecast has kept of it, else by its page, cached for a while under
+        all that it depends on. None where neither is to be had. With a world model nothing is kept, as its predictions
+        change with every transition."""
+        action = RiskForecast.action_of(step)
         if self.world_model is not None:
             return self._judged_now(recorded.observation(step), action)
         website = recorded.conversation.website.name
+        kept = self.forecasts.get(step.pk)
+        if kept and kept.action_sha256 == told_action(action):
+            return decided(kept.looked, self.rules, website, foreseen=kept.foreseen_risk if self.foresees else None)
+        if self.foresees:
+            return None
         told = repr((self.pages[step.pk], action, website, list(self.rules)))
         key = f"guard-verdict:{sha256(told.encode()).hexdigest()}"
         if known := cache.get(key):
             risk = known["risk"]
             return GuardVerdict(Risk(**risk) if risk else None, known["passed_by"])
+        if self.most_pages is not None and len(self._pages_read) >= self.most_pages:
+            return None
+        self._pages_read.append(step.pk)
         judged = self._judged_now(recorded.observation(step), action)
         cache.set(key, asdict(judged), KEPT)
         return judged
@@ -179,8 +206,8 @@ class GuardMeasurement:
             return judge(None, action, website=seen.website, rules=self.rules)
 
     def report(self) -> dict[str, Any]:
-        """The report as JSON: counts, agreement of the readings, shares by split, and the risky steps that are
-        missed."""
+        """The report as JSON: counts, agreement of the labels, shares by split, the steps on which the labels differ,
+        and the risky steps that are missed."""
         steps = self.steps
         parts: dict[str, list[MeasuredStep]] = {"train": [], "test": []}
         for one in steps:
@@ -194,10 +221,12 @@ class GuardMeasurement:
             "kappa": labels_agree(steps, self.people),
             "world_model": self.world_model is not None,
             "test_hidden": not self.sees_test,
+            "unjudged": self.unjudged,
             "splits": {
                 name: {"steps": len(own)} | {gold: shares(own, counted) for gold, (_, counted) in GOLDS.items()}
                 for name, own in parts.items()
             },
+            "differing": [one.told() for one in steps if one.labels.are_disputed],
             "missed": [one.told() for one in steps if any(one.labels.risky) and not one.is_held],
             "false_alarms": [one.told() for one in steps if not any(one.labels.risky) and one.is_held],
         }

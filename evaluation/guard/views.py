@@ -3,20 +3,22 @@
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotations.access import rules
 from annotations.access.downloads import attachment
 from annotations.access.people import signed_in
-from annotations.models import Dataset, Project
+from annotations.models import Dataset, Job, Project
 from annotations.text.amounts import whole
 from evaluation.guard import report_rows
+from evaluation.guard.forecasting import Forecasts, start_forecasts
 from evaluation.guard.labelling import asked_step, conversations_to_label, steps_to_label
-from evaluation.guard.labels import READINGS, SOURCES
+from evaluation.guard.labels import CRITERION, NO_PEOPLE, SOURCES
 from evaluation.guard.measuring import GOLDS, GuardMeasurement, with_packaged_labels
 from evaluation.models import BadRiskLabel, RiskLabel, RiskLabelSettled
 from evaluation.models.risk_labels import CALLED, NEEDED
@@ -30,27 +32,43 @@ def guard_report(request: HttpRequest, slug: str) -> HttpResponse:
     project, datasets, dataset = _asked(request, slug)
     context: dict[str, Any] = {"project": project, "datasets": datasets, "dataset": dataset, "golds": GOLDS.items()}
     context["may_label"] = rules.can(request.user, "review", project)
+    context["may_look"] = rules.can(request.user, Job.Kind.RISKS, project)
     if dataset is not None:
         measurement = _measurement(request, dataset)
-        report = measurement.report()
+        report = report_rows.report_of(measurement)
         context |= {
             "report": report,
             "sources": SOURCES.items(),
+            "looking": Forecasts(dataset, conversations_to_label(request, dataset)),
             "tables": report_rows.tables(report),
             "ticks": report_rows.ticks(),
             "width": report_rows.WIDTH,
         }
-    return render(request, "evaluation/guard_report.html", context | {"readings": READINGS.items()})
+    return render(request, "evaluation/guard_report.html", context | {"criterion": CRITERION, "no_people": NO_PEOPLE})
 
 
 @require_GET
 def guard_report_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
     """The figures of the report as CSV."""
     project, _, dataset = _asked(request, slug)
-    report = _measurement(request, dataset).report() if dataset else {"splits": {}}
+    report = report_rows.report_of(_measurement(request, dataset)) if dataset else {"splits": {}}
     text = to_csv(report_rows.COLUMNS, report_rows.numbers(report))
     name = f"guard-{dataset.name if dataset else project.slug}.csv"
     return attachment(HttpResponse(text, content_type="text/csv; charset=utf-8"), name, project)
+
+
+@require_POST
+def guard_look(request: HttpRequest, slug: str) -> HttpResponse:
+    """Starts the job that looks at every step of a dataset, and shows it."""
+    project, _, dataset = _asked(request, slug)
+    rules.require(request.user, Job.Kind.RISKS, project)
+    if dataset is None:
+        raise Http404
+    try:
+        return redirect("job", start_forecasts(user=request.user, dataset=dataset).pk)
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    return redirect(f"{reverse('guard-report', args=[project.slug])}?{urlencode({'dataset': dataset.name})}")
 
 
 @require_http_methods(["GET", "POST"])
@@ -70,8 +88,7 @@ def guard_label(request: HttpRequest, slug: str) -> HttpResponse:
             "paired": len(labels.pairs()),
             "total": steps_to_label(request, dataset).count(),
         }
-    last = request.GET.get("last", "")
-    context["last"] = last if last.isdecimal() else ""
+    context["last"] = whole(request.GET.get("last", ""))
     kinds = [(str(number), kind, words) for number, (kind, words) in enumerate(CALLED.items())]
     return render(request, "evaluation/guard_label.html", context | {"kinds": kinds, "needed": NEEDED})
 

@@ -1,12 +1,13 @@
 """Judges of whole trajectories: rules and language models say whether a task was done, and people's reviews say how
 often that is right. `JUDGES` names them all.
 
-May import `metrics`, `models`, `reviews` and all of `annotations` and `agents`.
+May import `metrics`, `models`, `reviews`, `scores` and all of `annotations` and `agents`.
 """
 
 from annotations.extensions import JUDGES as GROUP
 from annotations.extensions import added
 from evaluation.judges.definition import TrajectoryJudge
+from evaluation.judges.rewardbench import RewardBenchJudge
 from evaluation.judges.rules import ByGold, ByScanners, BySiteState
 from evaluation.judges.webjudge import WebJudge
 
@@ -15,6 +16,7 @@ JUDGES: dict[str, TrajectoryJudge] = {
     "gold": ByGold(),
     "scanners": ByScanners(),
     "webjudge": WebJudge(),
+    "rewardbench": RewardBenchJudge(),
 }
 ADDED = tuple(name for name in added(GROUP) if name not in JUDGES)  # by other packages; ours cannot be replaced
 JUDGES |= {name: added(GROUP)[name].load()() for name in ADDED}

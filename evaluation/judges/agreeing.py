@@ -4,21 +4,21 @@ People's verdict on a trajectory is that of most who reviewed the whole of it; a
 count in nothing, and so does a review of what has changed since. A judge's verdict is never counted as a person's.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any, NamedTuple
 
-from django.db.models import F
+from django.utils.http import urlencode
 
 from agents.models import Run
 from annotations.access import rules
 from annotations.agreement import Agreement, cohen, cohen_counts, estimate
 from evaluation.judges import JUDGES
 from evaluation.metrics.judged import EstimatedRate, JudgedByPeople, corrected_rate, labels_wanted, wilson
-from evaluation.models import JudgeVerdict, Review, ReviewVerdict
-from evaluation.models.judges import JudgeVerdictQuerySet
-from evaluation.reviews.estimating import RIGHT, WIDTH
+from evaluation.models import JudgeVerdict
+from evaluation.reviews.estimating import WIDTH
 
 
 class _Pair(NamedTuple):
@@ -63,18 +63,33 @@ class JudgeAgreement:
     def all(self) -> JudgedRun:
         return self.rows[-1]
 
+    @property
+    def more(self) -> int | None:
+        """About how many more trajectories, drawn by chance, hold what is `wanted`; None where that cannot be said."""
+        rate = self.all.corrected
+        if self.wanted is None or rate is None or not 0 < rate.value < 1:
+            return None
+        needed = max(ceil(self.wanted[0] / rate.value), ceil(self.wanted[1] / (1 - rate.value)))
+        return max(0, needed - self.all.known.right - self.all.known.wrong)
+
+    @property
+    def to_review(self) -> str:
+        """The query for what people should review next of what it judged, in an order drawn by chance."""
+        return urlencode({"judge": self.judge, "model": self.model, "people": "untold", "order": "drawn"})
+
+    @property
+    def name(self) -> str:
+        """Its label with model and pack."""
+        return " · ".join(filter(None, (self.label, self.model, self.pack)))
+
 
 def agreements(*runs: Run) -> list[JudgeAgreement]:
     """Every judge of these runs."""
     found: dict[tuple[str, str, str], list[JudgeVerdict]] = defaultdict(list)
-    verdicts: JudgeVerdictQuerySet = JudgeVerdict.objects.fresh().filter(trajectory__run__in=runs)
+    verdicts = JudgeVerdict.objects.fresh().filter(trajectory__run__in=runs).with_people()
     for one in verdicts.select_related("trajectory").defer("said", "answers").order_by("judge", "model", "pack", "pk"):
         found[one.judge, one.model, one.pack_sha256].append(one)
-    reviews = Review.objects.standing().filter(
-        step=None, trajectory__run__in=runs, changed_at__gte=F("trajectory__updated_at")
-    )
-    people = _people(reviews.values_list("trajectory", "verdict")) if found else {}
-    return [_agreement(key, own, runs, people) for key, own in found.items()]
+    return [_agreement(key, own, runs) for key, own in found.items()]
 
 
 def told_agreements(rights: rules.Rights, runs: Sequence[Run]) -> list[JudgeAgreement]:
@@ -82,20 +97,9 @@ def told_agreements(rights: rules.Rights, runs: Sequence[Run]) -> list[JudgeAgre
     return agreements(*(run for run in runs if rights.sees_gold(run.dataset.project_id, run.split)))
 
 
-def _people(reviews: Iterable[tuple[int, str]]) -> dict[int, bool]:
-    """Trajectory -> whether most people call it right, by (trajectory, verdict) of their reviews of the whole."""
-    votes: dict[int, Counter[bool]] = defaultdict(Counter)
-    for trajectory, verdict in reviews:
-        if verdict != ReviewVerdict.PAGE_BROKEN:
-            votes[trajectory][verdict in RIGHT] += 1
-    return {key: said[True] > said[False] for key, said in votes.items() if said[True] != said[False]}
-
-
-def _agreement(
-    key: tuple[str, str, str], verdicts: list[JudgeVerdict], runs: Sequence[Run], people: dict[int, bool]
-) -> JudgeAgreement:
+def _agreement(key: tuple[str, str, str], verdicts: list[JudgeVerdict], runs: Sequence[Run]) -> JudgeAgreement:
     said = [
-        _Pair(one.trajectory.run_id, one.trajectory.conversation_id, one.success, people.get(one.trajectory_id))
+        _Pair(one.trajectory.run_id, one.trajectory.conversation_id, one.success, one.people)
         for one in verdicts
         if one.success is not None
     ]
@@ -151,6 +155,7 @@ def as_json(found: JudgeAgreement) -> dict[str, Any]:
         "tokens": found.tokens,
         "cost": found.cost,
         "wanted": found.wanted,
+        "more": found.more,
         "rows": [
             {
                 "run": row.run.pk if row.run else None,

@@ -1,13 +1,24 @@
 """What a judge is given of a trajectory, and what it says."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Llm, Message, Reply, Request
 from agents.llm.usage import Usage
 from agents.prompts.packs import Pack
+
+PAGE_CHARACTERS = 6_000  # of a page, that a judge reads
+HISTORY = 20_000  # characters of the actions, the last ones
+
+
+class Demand(NamedTuple):
+    """What a judge asks a model of one trajectory, at most."""
+
+    requests: int = 0
+    characters: int = 0  # of all prompts together
 
 
 @dataclass(frozen=True)
@@ -45,6 +56,14 @@ class Evidence:
             for place, action in enumerate(self.actions, 1)
         ]
         return "\n".join(lines) or "none"
+
+    @property
+    def last_actions(self) -> str:
+        """The last HISTORY characters of the history, by whole lines where there are several."""
+        if len(self.history) <= HISTORY:
+            return self.history
+        end = self.history[-HISTORY:]
+        return f"(The actions before are left out.)\n{end.partition(chr(10))[2] or end}"
 
 
 @dataclass(frozen=True)
@@ -86,6 +105,12 @@ class AskedModel:
         return [storable(answer.text) for answer in answers if isinstance(answer, Reply)]
 
 
+def last_match(pattern: re.Pattern[str], text: str) -> str | None:
+    """What the pattern finds last in a reply: before its end a model may weigh other answers."""
+    found: list[str] = pattern.findall(text)
+    return found[-1] if found else None
+
+
 def storable(text: str) -> str:
     """The text without characters that PostgreSQL cannot hold."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()
@@ -97,6 +122,10 @@ class TrajectoryJudge:
     label = ""
     texts: tuple[str, ...] = ()  # of a prompt pack, by which it asks a language model; none: it asks nobody
     reads_pages = True  # whether its evidence holds what pages say, which takes long to read
+
+    def demand(self, pages: int) -> Demand:
+        """What it asks of a trajectory of so many pages; nothing, for a judge that asks nobody."""
+        return Demand()
 
     def judge(self, seen: Evidence, panel: AskedModel | None) -> Opinion:
         """Its opinion of a trajectory; `panel` is there for a judge with `texts`. May raise LlmError."""

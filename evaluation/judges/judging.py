@@ -1,9 +1,14 @@
 """Lets a judge say its verdict on the trajectories of a run: each is stored as soon as it is there, so that judging
 goes on where it stopped."""
 
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 
+from django.db.models import Q
+
+from agents.llm.budget import Budget
 from agents.llm.errors import BadReply, LlmError, RequestRefused
 from agents.llm.usage import Usage
 from agents.memory.jobs import endpoint
@@ -14,16 +19,24 @@ from annotations.dom.text import page_text
 from annotations.dom.tree import parse
 from annotations.models import Project
 from evaluation.judges import JUDGES
-from evaluation.judges.definition import AskedModel, Evidence, Opinion, SeenAction, storable
+from evaluation.judges.definition import PAGE_CHARACTERS, AskedModel, Evidence, Opinion, SeenAction, storable
 from evaluation.models import JudgeVerdict, ScannedRun
 
-PAGE_CHARACTERS = 6_000  # of a page, that a judge reads
+ADVICE = "Start it again with a higher limit: what is judged stays."
 
 
 class Judging:
-    """A judge with the model and the prompt pack by which it asks. ValueError says what it lacks."""
+    """A judge with the model and the prompt pack by which it asks, within a budget. ValueError says what it lacks."""
 
-    def __init__(self, name: str, project: Project, *, connection: str = "", pack: str = PACKAGED) -> None:
+    def __init__(
+        self,
+        name: str,
+        project: Project,
+        *,
+        connection: str = "",
+        pack: str = PACKAGED,
+        budget: Budget | None = None,
+    ) -> None:
         if name not in JUDGES:
             raise ValueError(f"there is no judge {name!r}; there are {', '.join(JUDGES)}")
         self.name, self.judge = name, JUDGES[name]
@@ -37,32 +50,33 @@ class Judging:
         if connection and Connection.objects.answering(Connection.Kind.LLM, connection) is None:
             raise ValueError(f"there is no connection {connection!r} to a language model")
         texts = PromptPack.objects.holding(pack, project, *self.judge.texts)
-        self.panel = AskedModel(endpoint(connection), texts)
+        self.panel = AskedModel(endpoint(connection, budget, ADVICE), texts)
         self.asked_with = {
             "model": self.panel.llm.info.model[:200],
             "pack": f"{texts.name}@{texts.version}",
             "pack_sha256": texts.sha256,
         }
 
-    def waiting(self, run: Run) -> list[Trajectory]:
+    def waiting(self, run: Run, since: datetime | None = None) -> list[Trajectory]:
         """The run's trajectories that are done, without a verdict of this judge by these texts since; all that are
-        done, for a judge that asks nobody: that costs nothing, and scans and corrections change what it says."""
+        done, for a judge that asks nobody: that costs nothing, and scans and corrections change what it says. `since`:
+        without those that were asked about after it, whatever came of that."""
         done = run.trajectories.filter(state=Trajectory.State.DONE).in_order()
-        if self.panel is None:
-            return list(done)
-        asked = {"model": self.asked_with["model"], "pack_sha256": self.asked_with["pack_sha256"]}
-        known = JudgeVerdict.objects.fresh().filter(judge=self.name, error="", **asked)
+        told = Q(pk=None) if self.panel is None else Q(error="")
+        asked = told if since is None else told | Q(judged_at__gte=since)
+        known = JudgeVerdict.objects.fresh().by(self.name, self.asked_with).filter(asked)
         return list(done.exclude(pk__in=known.values("trajectory")))
 
-    def judge_run(self, run: Run) -> Iterator[JudgeVerdict]:
+    def judge_run(self, run: Run, since: datetime | None = None) -> Iterator[JudgeVerdict]:
         """Judge the trajectories that wait for it; gives each verdict when it is stored. It ends early where the model
-        cannot be reached."""
+        cannot be reached, or may not be asked more."""
         self.is_stopped = False
-        for waiting in self.waiting(run):
+        for waiting in self.waiting(run, since):
             # Read again, as others took their time: a verdict counts for what its evidence was read from.
             trajectory = run.trajectories.filter(pk=waiting.pk, state=Trajectory.State.DONE).first()
             if trajectory is None:
                 continue
+            began = time.monotonic()
             opinion = self._opinion(self.evidence(trajectory, self.judge.reads_pages))
             yield JudgeVerdict.objects.keep(
                 trajectory,
@@ -70,6 +84,7 @@ class Judging:
                 self.asked_with,
                 {name: getattr(opinion, name) for name in ("success", "said", "answers", "error")},
                 opinion.usage,
+                time.monotonic() - began,
             )
             if self.is_stopped:
                 return
@@ -123,6 +138,6 @@ def page_words(html: str) -> str:
     return words if len(words) <= PAGE_CHARACTERS else f"{words[:PAGE_CHARACTERS]} …"
 
 
-def total(verdicts: list[JudgeVerdict]) -> Counter[str]:
+def total(verdicts: Iterable[JudgeVerdict]) -> Counter[str]:
     """How many of these verdicts say what."""
     return Counter(one.word for one in verdicts)

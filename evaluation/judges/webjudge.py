@@ -8,14 +8,23 @@ what is asked of a long trajectory is bounded, with what was left out said in th
 
 import re
 
-from evaluation.judges.definition import AskedModel, Evidence, Opinion, TrajectoryJudge
+from evaluation.judges.definition import (
+    HISTORY,
+    PAGE_CHARACTERS,
+    AskedModel,
+    Demand,
+    Evidence,
+    Opinion,
+    TrajectoryJudge,
+    last_match,
+)
 
 KEY = 3  # of 1 to 5: observations from here on are evidence
 MOST = 50  # of them, as in the published code
 ASKED = 100  # pages, the last ones: a request each
 EVIDENCE = 60_000  # characters of all observations together; each is cut to its share
-HISTORY = 20_000  # characters of the actions, the last ones
 WORDS = 1_000  # characters of an action beside its page
+AROUND = 6_000  # characters of a question around page or evidence: our words, the task, what it demands
 _SCORE = re.compile(r"score\W{0,5}([1-5])(?!\d)", re.IGNORECASE)
 _VERDICT = re.compile(r"verdict\W{0,5}(success|failure)\b", re.IGNORECASE)
 
@@ -26,6 +35,11 @@ class WebJudge(TrajectoryJudge):
     label = "WebJudge"
     texts = ("judge_points", "judge_observation", "judge_verdict")
 
+    def demand(self, pages: int) -> Demand:
+        asked = min(pages, ASKED)
+        shown = asked * (PAGE_CHARACTERS + WORDS)
+        return Demand(asked + 2, (asked + 2) * AROUND + shown + min(2 * shown, EVIDENCE + HISTORY))
+
     def judge(self, seen: Evidence, panel: AskedModel | None) -> Opinion:
         assert panel is not None  # it has texts
         task = {"task": seen.task}
@@ -35,7 +49,7 @@ class WebJudge(TrajectoryJudge):
         shown = pages[-ASKED:]
         questions = [asked | {"page": action.page, "action": action.words[:WORDS]} for _, action in shown]
         replies = panel.ask("judge_observation", questions)
-        scores = [_last(_SCORE, reply) for reply in replies]
+        scores = [last_match(_SCORE, reply) for reply in replies]
         # One without a readable score is none of the evidence, as in the published code.
         kept = [
             f"Before action {place}: {reply.strip()}\nPage: {action.page}"
@@ -49,7 +63,7 @@ class WebJudge(TrajectoryJudge):
             "cut": sum(len(one) > share for one in kept[:MOST]),
             "history": max(len(seen.history) - HISTORY, 0),
         }
-        told = {"actions": _last_lines(seen.history), "observations": _told(kept[:MOST], share, left_out)}
+        told = {"actions": seen.last_actions, "observations": _observations_text(kept[:MOST], share, left_out)}
         verdict = panel.ask("judge_verdict", [asked | told])[0]
         answers = {
             "points": points,
@@ -58,29 +72,16 @@ class WebJudge(TrajectoryJudge):
             ],
             "left_out": left_out,
         }
-        word = _last(_VERDICT, verdict)
+        word = last_match(_VERDICT, verdict)
         if word is None:
             return Opinion(None, verdict.strip(), answers, panel.usage, "The reply names no verdict.")
         return Opinion(word.lower() == "success", verdict.strip(), answers, panel.usage)
 
 
-def _told(kept: list[str], share: int, left_out: dict[str, int]) -> str:
+def _observations_text(kept: list[str], share: int, left_out: dict[str, int]) -> str:
     """The observations as one text, each cut to its share, after a line that says how many are missing."""
     missing = left_out["pages"] + left_out["observations"]
     head = (
         [f"({left_out['pages']} earlier and {left_out['observations']} later pages are left out.)"] if missing else []
     )
     return "\n\n".join(head + [one if len(one) <= share else f"{one[:share]} …" for one in kept]) or "none"
-
-
-def _last_lines(history: str) -> str:
-    """The last HISTORY characters of the actions, by whole lines where there are several."""
-    if len(history) <= HISTORY:
-        return history
-    end = history[-HISTORY:]
-    return f"(The actions before are left out.)\n{end.partition(chr(10))[2] or end}"
-
-
-def _last(pattern: re.Pattern[str], text: str) -> str | None:
-    found: list[str] = pattern.findall(text)
-    return found[-1] if found else None

@@ -1,7 +1,7 @@
 """Means over live episodes: each task counts once, whatever number of seeds it has, and tasks are what is drawn. Core.
 
 Success is the full reward: MiniWoB++ gives fractions of it for a part of a task, which harnesses that count any reward
-above 0 take for the whole (live_env.md section 1).
+above 0 take for the whole.
 """
 
 from collections import defaultdict
@@ -26,6 +26,7 @@ class EpisodeOutcome:
     reward: float  # -1 .. 1, of its end; 0 where it had none
     steps: int
     by_people: int = 0  # of the steps: somebody acted in the agent's place
+    site: str = ""
 
     @property
     def human_share(self) -> float:

@@ -23,6 +23,7 @@ class LiveTurn:
     asked: int = 0  # questions
     needed: bool = False  # something was left out on purpose
     told_after: int | None = None  # steps before the first question that brought something
+    site: str = ""
 
     @property
     def asked_well(self) -> bool:

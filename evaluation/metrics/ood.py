@@ -1,4 +1,4 @@
-"""The out-of-domain score of WebLINX: the unweighted mean of its four splits (dmr_wma.md A2)."""
+"""The out-of-domain score of WebLINX: the unweighted mean of its four splits (sources.md A2)."""
 
 from collections.abc import Mapping, Sequence
 from math import hypot

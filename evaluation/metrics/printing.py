@@ -7,7 +7,7 @@ from evaluation.metrics.ood import IntervalValue
 
 
 def numbers(estimate: IntervalValue) -> dict[str, Any]:
-    """The object of one metric (design.md section 4); values are fractions."""
+    """One metric as commands print it with --json; values are fractions."""
     return {
         "value": estimate.value,
         "low": estimate.low,

@@ -7,6 +7,7 @@ May import all of `annotations` and `agents`.
 from evaluation.models.judges import JudgeVerdict
 from evaluation.models.review_queues import ReviewChoice, ReviewQueue, ReviewTask
 from evaluation.models.reviews import BadReview, Review, ReviewedRun, ReviewReason, ReviewVerdict
+from evaluation.models.risk_forecasts import RiskForecast
 from evaluation.models.risk_labels import BadRiskLabel, RiskLabel, RiskLabelSettled
 from evaluation.models.scores import Breakdown, ScannedRun, Score
 from evaluation.models.shards import Shard
@@ -24,6 +25,7 @@ __all__ = [
     "ReviewTask",
     "ReviewVerdict",
     "ReviewedRun",
+    "RiskForecast",
     "RiskLabel",
     "RiskLabelSettled",
     "ScannedRun",

@@ -10,6 +10,7 @@ from django.db.models import Count, Exists, OuterRef, Q
 
 from agents.models import TrajectoryStep
 from annotations.models import Project
+from annotations.models.projects import Account
 from evaluation.models.reviews import Review
 from evaluation.models.studies import Study
 
@@ -24,6 +25,7 @@ class ReviewChoice(models.TextChoices):
     UNCERTAIN = "uncertain", "uncertain: the two best candidates are closest"
     DISAGREE = "disagree", "where runs of the study disagree, at random"
     SCANNER = "scanner", "what a scanner found, at random"
+    FORESEEN = "foreseen", "wrong predictions of what the recorded action does, at random"
 
 
 class ReviewQueueQuerySet(models.QuerySet["ReviewQueue"]):
@@ -76,7 +78,7 @@ class ReviewTaskQuerySet(models.QuerySet["ReviewTask"]):
         """Tasks whose step is judged by as many people as were asked for."""
         return self.counted().filter(given__gte=models.F("queue__overlap"))
 
-    def left_for(self, user: Any) -> Self:
+    def left_for(self, user: Account) -> Self:
         """Tasks that this person may still judge, in order."""
         own = Review.objects.standing().filter(step=OuterRef("step"), reviewer=user)
         return self.counted().filter(~Exists(own), given__lt=models.F("queue__overlap")).order_by("place")

@@ -1,6 +1,7 @@
 """Reviews: what people say of an agent's steps, a verdict with a reason. Scores follow them
 (`evaluation.scores.reviewed`)."""
 
+from collections import Counter
 from typing import Any, Self
 
 from django.conf import settings
@@ -11,8 +12,8 @@ from django.utils import timezone
 
 from agents.models import Run, Trajectory, TrajectoryStep
 from annotations.models import Correction, Project
-
-MAX_COMMENT = 5_000
+from annotations.models.choices import MAX_REASON
+from annotations.models.projects import User
 
 
 class BadReview(ValueError):
@@ -28,6 +29,7 @@ class ReviewVerdict(models.TextChoices):
     PAGE_BROKEN = "page_broken", "page broken"
 
 
+RIGHT = (ReviewVerdict.BOTH_ACCEPTABLE, ReviewVerdict.GOLD_WRONG)  # the agent was not wrong
 ABOUT_GOLD = (ReviewVerdict.GOLD_WRONG, ReviewVerdict.PAGE_BROKEN)  # of a recorded step, whatever an agent did there
 # What a project starts with; its admins change it.
 REASONS: dict[str, tuple[str, ...]] = {
@@ -112,6 +114,9 @@ class ReviewQuerySet(models.QuerySet["Review"]):
         """Reviews that were not taken back."""
         return self.exclude(verdict="")
 
+    def with_people(self) -> Self:
+        return self.select_related("step", "reviewer", "reason")
+
     def of_step(self, trajectory: Trajectory, seq: int | None) -> Self:
         """Reviews of one step of a trajectory, or (`seq` None) of the whole of it."""
         return self.filter(trajectory=trajectory, step__seq=seq) if seq is not None else self.of_whole(trajectory)
@@ -122,6 +127,11 @@ class ReviewQuerySet(models.QuerySet["Review"]):
 
     def count_by_verdict(self) -> dict[str, int]:
         return dict(self.order_by().values_list("verdict").annotate(Count("pk")))
+
+    def by_reason(self) -> Counter[str]:
+        """How many standing reviews give each reason; those without one are left out."""
+        given = self.standing().order_by().exclude(reason=None)
+        return Counter(given.values_list("reason__text", flat=True))
 
     def of_whole(self, trajectory: Trajectory) -> Self:
         return self.filter(trajectory=trajectory, step=None)
@@ -155,7 +165,7 @@ class ReviewQuerySet(models.QuerySet["Review"]):
         self,
         trajectory: Trajectory,
         step: TrajectoryStep | None,
-        reviewer: Any,
+        reviewer: User,
         verdict: str,
         reason: ReviewReason | None = None,
         comment: str = "",
@@ -180,8 +190,8 @@ def _check(
         raise BadReview(f"A verdict is one of {', '.join(ReviewVerdict.values)}, or empty to take it back.")
     if reason is not None and (reason.verdict != verdict or reason.project_id != trajectory.run.dataset.project_id):
         raise BadReview("This reason is none of this verdict.")
-    if len(comment) > MAX_COMMENT:
-        raise BadReview(f"A comment has at most {MAX_COMMENT:,} characters; this one has {len(comment):,}.")
+    if len(comment) > MAX_REASON:
+        raise BadReview(f"A comment has at most {MAX_REASON:,} characters; this one has {len(comment):,}.")
     if "\0" in comment:
         raise BadReview("A comment must not hold NUL characters.")
     if verdict == ReviewVerdict.BOTH_ACCEPTABLE and step is not None and not step.operation:
@@ -201,7 +211,7 @@ class Review(models.Model):
     reviewer = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="reviews")
     verdict = models.CharField(max_length=16, choices=ReviewVerdict.choices, blank=True, help_text="Empty: taken back.")
     reason = models.ForeignKey(ReviewReason, models.PROTECT, null=True, blank=True, related_name="reviews")
-    comment = models.TextField(blank=True, max_length=MAX_COMMENT)
+    comment = models.TextField(blank=True, max_length=MAX_REASON)
     changed_at = models.DateTimeField()
     is_counted = models.BooleanField(default=False, help_text="Whether scores follow it as it is.")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -236,6 +246,8 @@ class Review(models.Model):
         if self.verdict == ReviewVerdict.GOLD_WRONG:
             words = [self.reason.text if self.reason else "", self.comment]
             reason = ": ".join(filter(None, words)) or "A reviewer calls the recorded action wrong."
+            if len(reason) > MAX_REASON:  # the comment alone fits
+                reason = self.comment
             action = {"operation": done.operation, "value": done.value, "node_id": done.node_id}
             Correction.objects.ask(done.step, self.reviewer, reason, action if done.operation else None)
         elif not Review.objects.filter(step__step=done.step, verdict=ReviewVerdict.GOLD_WRONG).exists():

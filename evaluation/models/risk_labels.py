@@ -1,15 +1,16 @@
 """What people call recorded steps: harmless, or risky and how. The guard is measured by steps with two labels."""
 
 from itertools import groupby
-from typing import Any, Self
+from typing import Self
 
 from django.conf import settings
 from django.db import models, transaction
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, F, OuterRef, Q
 
 from agents.guard.policy import KINDS
 from annotations.models import Correction, Step
 from annotations.models.conversations import ConversationQuerySet
+from annotations.models.projects import User
 
 HARMLESS = "harmless"
 CALLED = {HARMLESS: "changes nothing that lasts", **KINDS}
@@ -26,7 +27,7 @@ class RiskLabelSettled(BadRiskLabel):
 
 class RiskLabelQuerySet(models.QuerySet["RiskLabel"]):
     @transaction.atomic
-    def give(self, step: Step, person: Any, kind: str) -> "RiskLabel":
+    def give(self, step: Step, person: User, kind: str) -> "RiskLabel":
         """A person's label of a step, in place of the one that they gave before. BadRiskLabel for no kind,
         RiskLabelSettled once as many as are needed have labelled it; who says again what they said is not refused."""
         if kind not in CALLED:
@@ -58,15 +59,19 @@ class RiskLabelQuerySet(models.QuerySet["RiskLabel"]):
                 found[step] = sorted(first)
         return found
 
-    def wanted_from(self, person: Any, conversations: ConversationQuerySet) -> models.QuerySet[Step]:
-        """The steps that this person could label: neither by them nor by two others yet; those that another person has
-        labelled come first. A label from before a correction counts for nothing."""
+    def wanted_from(self, person: User, conversations: ConversationQuerySet) -> models.QuerySet[Step]:
+        """The steps that this person could label: neither by them nor by two others yet. First those that another
+        person has labelled; then, where forecasts have put the dataset in order, by turns one that looks risky and one
+        that does not, of each part of the dataset; else in the dataset's order. A label from before a correction counts
+        for nothing."""
         standing = self.standing().of(conversations)
         own = standing.filter(step=OuterRef("pk"), person=person)
         rows = Step.objects.filter(turn__conversation__in=conversations).exclude(Exists(own))
         counted = Count("risk_labels", filter=Q(risk_labels__in=standing.values("pk")))
         rows = rows.annotate(labels=counted).filter(labels__lt=NEEDED)
-        return rows.order_by("-labels", "turn__conversation__position", "turn__conversation_id", "turn__index", "index")
+        chosen = (F("risk_forecast__place").asc(nulls_last=True), F("risk_forecast__looks_risky").desc(nulls_last=True))
+        recorded = ("turn__conversation__position", "turn__conversation_id", "turn__index", "index")
+        return rows.order_by("-labels", *chosen, *recorded)
 
 
 class RiskLabel(models.Model):

@@ -108,23 +108,25 @@ class ShardQuerySet(LeasedQuerySet["Shard"]):
         return self.failed().exclude(last_error="").values_list("last_error", flat=True).first() or ""
 
     def under_way(self) -> int:
-        """How many steps the shards have that workers hold; some of these steps may be stored already."""
-        return self.filter(state=Shard.State.RUNNING).aggregate(n=Sum("step_count"))["n"] or 0
+        """How many steps the shards have that workers decide now, their models loaded; some of these steps may be
+        stored already."""
+        return self.filter(state=Shard.State.RUNNING, is_loaded=True).aggregate(n=Sum("step_count"))["n"] or 0
 
-    def phase_text(self) -> str:
+    def phase_text(self, **which: bool) -> str:
         """What a worker does before its first results, as "loading models"; "" where none says."""
-        at_work = self.filter(state=Shard.State.RUNNING).exclude(phase="")
+        at_work = self.filter(state=Shard.State.RUNNING, **which).exclude(phase="")
         return at_work.order_by("-heartbeat_at").values_list("phase", flat=True).first() or ""
 
-    def workers_text(self) -> str:
-        """Who works on these shards, as a text; of waiting ones, since when they wait and for what."""
+    def workers_text(self, *, turn_is_told: bool = False) -> str:
+        """Who works on these shards, as a text; of waiting ones, since when they wait and for what, without what is at
+        work before them where that is told."""
         at_work = self.filter(state=Shard.State.RUNNING).order_by().values("lease_owner")
         heard = [row for row in at_work.annotate(heard=Max("heartbeat_at")) if row["heard"]]
         if heard:
             named = heard[:NAMED_WORKERS]
             return "; ".join(f"{shown(row['lease_owner'])}, last heard {ago_text(row['heard'])}" for row in named)
         first = self.waiting().order_by("created_at").first()
-        return first.worker_text() if first else ""
+        return first.worker_text(turn_is_told=turn_is_told) if first else ""
 
 
 class Shard(Leased):
@@ -165,6 +167,11 @@ class Shard(Leased):
         """Whether this shard should be put back because another waits that somebody watches, and nobody watches this
         one."""
         return not self.is_watched and type(self).objects.waiting().filter(is_watched=True).exists()
+
+    def is_decided(self) -> bool:
+        """Whether nothing is left to decide in its conversations."""
+        left = self.run.trajectories.filter(conversation_id__in=self.conversation_ids).exclude(state="done")
+        return not (left if self.run.dataset.is_live else left.filter(step_count__gt=0)).exists()
 
     def memory_advice(self) -> str:
         return inference_advice(self.run.recipe)

@@ -1,17 +1,21 @@
 """Tables of the papers, cell by cell: the printed number, ours, or why there is none of ours yet."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import QuerySet
 
+from agents.cookbook.named_models import is_as_named, names_nobody
+from agents.cookbook.starters import is_mixture, missing_of, stood_in
+from agents.llm.embedded import is_embedded
 from agents.models import Run
-from agents.recipes import literature, published
-from agents.recipes.declaring import values_of
-from agents.recipes.literature import RECIPES
+from agents.recipes import differences, literature, published
+from agents.recipes.literature import RECIPES, Recipe
 from agents.recipes.published import PrintedRow
-from agents.recipes.starters import missing_of, stands_in, with_starters
+from agents.stages.registry import planner_of
+from agents.training.preparing import Offer, Preparing
+from annotations.datasets import READERS
 from annotations.models import Dataset
 from evaluation.metrics import label
 from evaluation.models import Score, Study
@@ -19,11 +23,16 @@ from evaluation.models import Score, Study
 UNITS = {"percent": "", "fraction": "", "dollars": "$", "seconds": "s", "points": "points", "count": ""}
 SITES = {"shopping", "cms", "reddit", "gitlab", "map", "all", "figure_6"}  # of WebArena, which has no splits
 SECONDS = "seconds_per_step_A5000"
-# Settings that say which models and machines answer; the ends of their names
-MACHINES = (
-    *(".model", ".value_model", ".base", ".encoder", ".backend", ".pack", "_tokens"),
-    *("batch_size", "name", "parent", "description"),
-)
+# metrics that are no scores but what a run took, with the unit of ours
+MEASURED = {SECONDS: "s", "seconds_per_task": "s", "dollars_per_task": "$"}
+UNMEASURED = {
+    SECONDS: "its steps do not tell how long they took",
+    "seconds_per_task": "its steps do not tell how long they took",
+    "dollars_per_task": "its model has no prices, so that no money was counted",
+}
+OTHERS = "run with other settings only"
+UNKNOWN = "which model answered is not recorded, as the recipe names none"
+ALL = "all"  # of WebArena's sites: a run on every split
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,8 @@ class PaperCell:
     printed: float | None
     unit: str
     score: Score | None = None
-    seconds: float | None = None
+    measured: float | None = None  # what our run took, in `measured_unit`
+    measured_unit: str = ""
     run: Run | None = None
     why: str = ""
 
@@ -48,6 +58,10 @@ class PaperCell:
             return f"{self.printed:.2f}".removesuffix("0")
         return f"{self.printed:g} {UNITS.get(self.unit, self.unit)}".strip()
 
+    @property
+    def measured_text(self) -> str:
+        return "" if self.measured is None else f"{self.measured:.3g} {self.measured_unit}"
+
 
 @dataclass
 class PaperRow:
@@ -59,6 +73,7 @@ class PaperRow:
     settings: dict[str, str] = field(default_factory=dict)  # in which it differs from the recipe
     cells: list[PaperCell] = field(default_factory=list)
     stands_in: list[str] = field(default_factory=list)  # what small models stand in for in our runs here
+    coming: Offer | None = None  # what is being made, where nothing else is lacking for a run
 
     @property
     def whys(self) -> list[str]:
@@ -135,12 +150,17 @@ def datasets_for(key: tuple[str, str], datasets: QuerySet[Dataset]) -> list[Data
 
 
 def paper_table(
-    key: tuple[str, str], runs: QuerySet[Run], datasets: QuerySet[Dataset], dataset: Dataset | None, preset: str
+    key: tuple[str, str],
+    runs: QuerySet[Run],
+    datasets: QuerySet[Dataset],
+    dataset: Dataset | None,
+    preset: str,
+    making: Preparing | None = None,
 ) -> PaperTable:
     """The table with the newest finished run of each recipe and split among `runs` on `dataset`.
 
     `dataset` None: the newest in the format of the paper's data. Another one shows the paper's layout with our own
-    data, for which no printed number is a target; its caller says so.
+    data, for which no printed number is a target; its caller says so. `making`: what is being made for recipes.
     """
     data = published.data_of(*key)
     if dataset is None:
@@ -150,7 +170,7 @@ def paper_table(
     splits, metrics = (dict.fromkeys(place[part] for place in there) for part in (0, 1))
     columns = [(split, metric) for split in splits for metric in metrics if (split, metric) in there]
     table = PaperTable(*key, published.TABLES[key], data, dataset, columns, [])
-    filling = _Filling(runs, dataset, data, preset, {row.recipe for row in printed if row.recipe})
+    filling = _Filling(runs, dataset, data, preset, printed, making)
     table.rows = [filling.row(row, columns) for row in printed]
     return table
 
@@ -158,12 +178,27 @@ def paper_table(
 class _Filling:
     """Reads at once all runs and scores from which the cells of one table are filled."""
 
-    def __init__(self, runs: QuerySet[Run], dataset: Dataset | None, data: str, preset: str, recipes: set[str]) -> None:
+    def __init__(
+        self,
+        runs: QuerySet[Run],
+        dataset: Dataset | None,
+        data: str,
+        preset: str,
+        printed: Iterable[PrintedRow],
+        making: Preparing | None,
+    ) -> None:
         self.dataset, self.data = dataset, data
         self.newest: dict[tuple[str, str], list[Run]] = {}  # of each mixture one, the newest first
         self.scores: dict[tuple[int, str], Score] = {}
+        self.answered: dict[int, set[str]] = {}
         self.splits: set[str] = set()
-        self.lacking = dict(zip(recipes, missing_of(RECIPES[name] for name in recipes), strict=True))
+        wanted = {_key(row): literature.override(RECIPES[row.recipe], row.settings) for row in printed if row.recipe}
+        self.lacking = dict(zip(wanted, missing_of(wanted.values()), strict=True))
+        self.coming = {key: making.coming(one, self.lacking[key]) for key, one in wanted.items()} if making else {}
+        self.first: dict[tuple[str, frozenset[tuple[str, str]]], str] = {}  # the model of each agent's first row
+        for row in printed:
+            self.first.setdefault(_key(row), row.model)
+        recipes = {name for name, _ in wanted}
         if dataset is None:
             return
         self.splits = {split for split, _ in dataset.split_counts()}
@@ -176,57 +211,111 @@ class _Filling:
             self.scores[score.run_id, score.metric] = score
 
     def row(self, printed: PrintedRow, columns: Iterable[tuple[str, str]]) -> PaperRow:
-        row = PaperRow(printed.system, printed.model, printed.recipe, printed.settings)
+        by_text = f"{printed.planner}, by the paper's text" if printed.planner and not printed.model else ""
+        row = PaperRow(printed.system, printed.model or by_text, printed.recipe, printed.settings)
+        row.coming = self.coming.get(_key(printed))
+        meant = literature.override(RECIPES[printed.recipe], printed.settings) if printed.recipe else None
         splits = dict.fromkeys(split for split, _ in columns)
         runs = {split: self._run(printed, split) for split in splits}
         for split, metric in columns:
             value, unit = printed.values.get((split, metric), (None, ""))
-            row.cells.append(self._cell(printed.recipe, runs[split], split, metric, value, unit))
-        if any(cell.run for cell in row.cells):
-            row.stands_in = [one.words for one in stands_in(RECIPES[printed.recipe])]
+            row.cells.append(self._cell(printed, runs[split], split, metric, value, unit))
+        ran = {cell.run for cell in row.cells if cell.run}
+        if meant:
+            said = [words for run in runs.values() if run in ran for words in self._said(meant, run)]
+            row.stands_in = list(dict.fromkeys(said))
         return row
 
     def _run(self, printed: PrintedRow, split: str) -> Run | None:
-        found = self.newest.get((printed.recipe, split), [])
-        return next((run for run in found if is_as_printed(run.recipe, printed, split)), None)
+        found = self._runs(printed.recipe, split)
+        return next((run for run in found if self._is_of(run, printed, split)), None)
 
-    def _cell(self, recipe: str, run: Run | None, split: str, metric: str, value: float | None, unit: str) -> PaperCell:
-        if run is not None and metric == SECONDS:
-            return PaperCell(value, unit, seconds=run.seconds_per_step(), run=run)
+    def _is_of(self, run: Run, printed: PrintedRow, split: str) -> bool:
+        """Whether a run stands in this row, and in no other of those that differ by the planner alone: one whose recipe
+        names no model of an endpoint in that of the model that answered, one with weights that stand in for several in
+        the first."""
+        if not is_as_printed(run.recipe, printed, split, answered := self._answered(run)):
+            return False
+        own = literature.from_dict(run.recipe)
+        if names_nobody(own):
+            return bool(answered)
+        named = own.plan.model and not is_embedded(own.plan.model)
+        return bool(named) or not planner_of(own).asks or printed.model == self.first[_key(printed)]
+
+    def _answered(self, run: Run) -> set[str]:
+        """The models that answered a run; looked up once, and only where its recipe names none."""
+        if run.pk not in self.answered:
+            stored = run.recipe.get("plan", {})
+            is_named = stored.get("model") or stored.get("backend") != "endpoint"
+            self.answered[run.pk] = set() if is_named else run.steps.answered_by()
+        return self.answered[run.pk]
+
+    def _runs(self, recipe: str, split: str) -> list[Run]:
+        found = self.newest.get((recipe, split), [])
+        return found or (self.newest.get((recipe, ""), []) if split == ALL else [])
+
+    def _cell(
+        self, printed: PrintedRow, run: Run | None, split: str, metric: str, value: float | None, unit: str
+    ) -> PaperCell:
+        if run is not None and metric in MEASURED:
+            in_step = metric == SECONDS
+            measured = run.steps.mean_seconds() if in_step else run.taken_per_task()[metric == "dollars_per_task"]
+            why = "" if measured is not None else UNMEASURED[metric]
+            return PaperCell(value, unit, measured=measured, measured_unit=MEASURED[metric], run=run, why=why)
         if run is not None and (score := self.scores.get((run.pk, metric))) is not None:
             return PaperCell(value, unit, score, run=run)
-        return PaperCell(value, unit, why=self._why(recipe, split, run))
+        return PaperCell(value, unit, why=self._why(printed, split, run))
 
-    def _why(self, recipe: str, split: str, run: Run | None) -> str:
+    def _why(self, printed: PrintedRow, split: str, run: Run | None) -> str:
         """The first thing that is lacking for a number of ours."""
-        if not recipe:
-            return "no recipe here has these settings"
+        if not printed.recipe:
+            return printed.why or "no recipe here has these settings"
         if self.dataset is None:
-            return f"needs {published.DATA_WORDS[self.data]} data"
-        if split and split not in self.splits and split not in ("ood", *self.splits):
+            unread = "" if self.data in READERS else ", which no format here reads; goals of your own can be chosen"
+            return f"needs {published.DATA_WORDS[self.data]} data{unread}"
+        if split and split not in ("ood", ALL, *self.splits):
             of_site = "the site" if split in SITES else "conversations of"
             return f"needs {of_site} {split}"
         if run is not None:
             return "no such score of this run"
-        if (recipe, split) in self.newest:
-            return "run with other settings only"
-        return f"needs {self.lacking[recipe][0]}" if self.lacking[recipe] else "not run yet"
+        lacking = self.lacking[_key(printed)]
+        if found := self._runs(printed.recipe, split):
+            return next(filter(None, (self._other_model(one, printed, split) for one in found)), OTHERS)
+        if coming := self.coming.get(_key(printed)):
+            return coming.running_text
+        return f"needs {lacking[0]}" if lacking else "not run yet"
+
+    def _other_model(self, run: Run, printed: PrintedRow, split: str) -> str:
+        """Why a run that is as printed but for its planner's model, which its recipe does not name, stands in another
+        row or in none; "" of other runs."""
+        if not is_as_printed(run.recipe, printed, split) or not names_nobody(literature.from_dict(run.recipe)):
+            return ""
+        answered = self._answered(run)
+        return f"run by {' and '.join(sorted(answered))} only" if answered else UNKNOWN
+
+    def _said(self, meant: Recipe, run: Run) -> list[str]:
+        """What stood in for the paper's models in a run, as far as its stored recipe tells, and who answered it where
+        that does not."""
+        answered = [f"{name} answered, as the endpoint says" for name in sorted(self._answered(run))]
+        return [one.words for one in stood_in(meant, literature.from_dict(run.recipe))] + answered
 
 
-def is_as_printed(stored: dict[str, Any], printed: PrintedRow, split: str) -> bool:
-    """Whether a run's stored recipe is the one of a table's row: it has the row's settings, and differs in nothing else
-    but settings that depend on the machine, or that small models which stand in for large ones change."""
+def _key(printed: PrintedRow) -> tuple[str, frozenset[tuple[str, str]]]:
+    return printed.recipe, frozenset(printed.settings.items())
+
+
+def is_as_printed(stored: dict[str, Any], printed: PrintedRow, split: str, answered: Collection[str] = ()) -> bool:
+    """Whether a run's stored recipe is the one of a table's row: it has the row's settings and models, and is no
+    mixture. `answered`: the models that answered it, where it names none."""
     try:
         own = literature.from_dict(stored)
     except (KeyError, TypeError, ValueError):  # of an older version
         return False
     settings = published.settings_on(printed.recipe, split) | printed.settings
     meant = literature.override(literature.with_preset(RECIPES[printed.recipe], own.preset), settings)
-    differ = literature.changed(own, meant)
-    if printed.settings.keys() & differ.keys():
+    if printed.settings.keys() & differences.changed(own, meant).keys() or is_mixture(own, meant):
         return False
-    small = values_of(with_starters(meant))
-    return all(own_value == small[name] or name.endswith(MACHINES) for name, (_, own_value) in differ.items())
+    return is_as_named(own, meant, printed.planner, answered)
 
 
 def preset_of(text: str) -> str:

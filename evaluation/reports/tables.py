@@ -1,11 +1,19 @@
 """Scores of studies as the papers print them: rows recipes, columns splits × metrics, published numbers beneath."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from agents.cookbook import deviations, sentences
+from agents.cookbook.named_models import is_as_named
+from agents.cookbook.of_splits import chosen_for
+from agents.cookbook.starters import is_mixture
 from agents.models import Run
-from agents.recipes import deviations, published
-from agents.recipes.literature import changed_settings
+from agents.recipes import literature, published
+from agents.recipes.differences import based_on, changed_settings
+from agents.runs import writers
+from agents.stages.compose.pages import CUT_FIRST
 from agents.training.mismatches import unlike_training
 from annotations.access.rules import Rights
 from annotations.models import Split
@@ -41,19 +49,22 @@ class RecipeRow:
     limit: int | None
     websites: tuple[str, ...] = ()  # only conversations on these
     scores: dict[TableCell, IntervalValue] = field(default_factory=dict)
+    mixture: bool = False  # another agent than the packaged one, of which no paper printed numbers
     incomplete: bool = False  # of some run not every step has a result
+    recipes: list[dict[str, Any]] = field(default_factory=list)  # as its runs store them
     published: list[PublishedRow] = field(default_factory=list)
     unlike: list[str] = field(default_factory=list)  # sentences on models that were trained on other inputs
     of_splits: dict[str, dict[str, str]] = field(default_factory=dict)  # split -> settings published for it alone
     not_asked: dict[str, tuple[int, int]] = field(default_factory=dict)  # split -> steps failed unasked, of how many
+    cut: dict[str, tuple[int, int]] = field(default_factory=dict)  # split -> steps that did not read all, of how many
     seconds: dict[str, float] = field(default_factory=dict)  # split -> mean run time of a step
+    written: dict[str, Counter[str]] = field(default_factory=dict)  # texts beside the planner's -> by whom, how many
     published_seconds: list[tuple[str, float]] = field(default_factory=list)  # beside ours only
 
     @property
     def label(self) -> str:
         """The recipe and what was changed in it."""
-        changes = ", ".join(f"{name}={value}" for name, (_, value) in self.settings.items())
-        return f"{self.recipe} ({changes})" if changes else self.recipe
+        return sentences.label(self.recipe, self.settings)
 
 
 @dataclass(frozen=True)
@@ -105,9 +116,11 @@ class ReportTable:
     def notes(self) -> list[str]:
         """What readers should know beside the numbers, a sentence each."""
         unasked = [_not_asked(row, self.preset) for row in self.rows if row.not_asked]
+        cut = [_cut(row) for row in self.rows if row.cut]
         unlike = dict.fromkeys(said for row in self.rows for said in row.unlike)
         chosen = [_of_splits(row) for row in self.rows if row.of_splits]
-        return [*unlike, *chosen, *unasked, *(_run_time(row) for row in self.rows if row.seconds)]
+        written = dict.fromkeys(said for row in self.rows for said in writers.sentences(row.label, row.written))
+        return [*unlike, *written, *chosen, *unasked, *cut, *(_run_time(row) for row in self.rows if row.seconds)]
 
 
 Sees = Callable[[Run], bool]
@@ -145,6 +158,9 @@ class _DatasetReport:
         rows: dict[tuple, RecipeRow] = {}
         for run in self.scored:
             row = self._row_for(run, rows)
+            row.mixture |= _is_mixture(run.recipe, run.split)
+            row.recipes.append(run.recipe)
+            row.written = writers.together([row.written, writers.RunWriters(run).written()])
             row.incomplete |= run.state != Run.State.DONE
             row.unlike = row.unlike or unlike_training(run.recipe, run.dataset.project_id)
             row.scores |= {
@@ -157,6 +173,8 @@ class _DatasetReport:
         if any(split == OOD for row in rows.values() for split, _ in row.scores):
             table.splits.append(OOD)
         for row in rows.values():
+            if row.mixture:
+                continue  # no paper printed numbers of it
             row.published = _published(row, table)
             if row.seconds:
                 row.published_seconds = published.seconds_of(row.recipe, table.data)
@@ -203,7 +221,7 @@ class _DatasetReport:
         run's split only."""
         changed, stored = dict(changed_settings(run.recipe)), run.recipe
         of_split = {}
-        for name, value in published.settings_on(run.recipe_name, run.split).items():
+        for name, value in _chosen_for(run.recipe, run.split).items():
             stage, _, field_name = name.partition(".")
             if str(stored.get(stage, {}).get(field_name)) == value:
                 changed.pop(name, None)
@@ -211,11 +229,32 @@ class _DatasetReport:
         return changed, of_split
 
 
+def _is_mixture(stored: dict[str, Any], split: str) -> bool:
+    """Whether a run's agent is another than the packaged one of its name. One that an older version stored so that it
+    cannot be read is shown as it was named."""
+    try:
+        recipe = literature.from_dict(stored)
+        meant = literature.override(based_on(recipe), _chosen_for(stored, split))
+        return is_mixture(recipe, meant)
+    except (KeyError, TypeError, ValueError):
+        return False
+
+
+def _chosen_for(stored: dict[str, Any], split: str) -> dict[str, str]:
+    """The settings that the paper of a run's recipe chose for its split alone; none where the recipe cannot be read."""
+    try:
+        return chosen_for(literature.from_dict(stored), split)
+    except (KeyError, TypeError, ValueError):
+        return {}
+
+
 def _add_steps(row: RecipeRow, run: Run) -> None:
     """Add to the row what the run's steps took, and for how many of them no model was asked."""
     if not_asked := run.steps.not_asked().count():
         row.not_asked[run.split] = not_asked, run.step_count
-    if (seconds := run.seconds_per_step()) is not None:
+    if CUT_FIRST in {deviation.key for deviation in deviations.of_stored(run.recipe)}:
+        row.cut[run.split] = run.steps.cut().count(), run.step_count
+    if (seconds := run.steps.mean_seconds()) is not None:
         row.seconds[run.split] = seconds
 
 
@@ -235,9 +274,18 @@ def _add_ood(row: RecipeRow) -> None:
 def _published(row: RecipeRow, table: ReportTable) -> list[PublishedRow]:
     found: dict[str, dict[TableCell, float]] = {}
     for cell in published.of_recipe(row.recipe, table.data):
-        if cell.split in table.splits and cell.metric in table.metrics:
+        if cell.split in table.splits and cell.metric in table.metrics and _is_as_named(row, cell.planner):
             found.setdefault(cell.label, {})[cell.split, cell.metric] = cell.value
     return [PublishedRow(label, values) for label, values in found.items()]
+
+
+def _is_as_named(row: RecipeRow, printed: str) -> bool:
+    """Whether the models of a row's runs are those that a printed row names, as far as their recipes can be read."""
+    try:
+        every = [literature.from_dict(stored) for stored in row.recipes]
+    except (KeyError, TypeError, ValueError):  # of an older version
+        return True
+    return all(is_as_named(recipe, based_on(recipe), printed) for recipe in every)
 
 
 def _of_splits(row: RecipeRow) -> str:
@@ -254,6 +302,12 @@ def _not_asked(row: RecipeRow, preset: str) -> str:
         f"Steps of {row.label} that were failed without asking, as published, since no gold element was among those "
         f"ranked first (quirks.q27_fails_unasked): {counts}{harm}."
     )
+
+
+def _cut(row: RecipeRow) -> str:
+    """A note on how many steps did not read workflows or exemplars whole, as recalled pages left them no room."""
+    counts = ", ".join(f"{split or 'all splits'} {n:,} of {of:,}" for split, (n, of) in row.cut.items())
+    return f"Steps of {row.label} that did not read all their workflows or exemplars, cut for whole pages: {counts}."
 
 
 def _run_time(row: RecipeRow) -> str:

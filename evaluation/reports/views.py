@@ -7,6 +7,7 @@ from django.views.decorators.http import require_GET
 
 from agents.models import Run
 from agents.recipes import published
+from agents.training import preparing
 from annotations.access import rules
 from annotations.access.downloads import attachment
 from annotations.models import Dataset
@@ -59,13 +60,14 @@ def paper(request: HttpRequest, slug: str) -> HttpResponse:
     offered = datasets_for(key, datasets)
     chosen = next((found for found in offered if str(found.pk) == request.GET.get("dataset")), None)
     preset = preset_of(request.GET.get("preset", ""))
-    table = paper_table(key, runs, datasets, chosen, preset)
+    table = paper_table(key, runs, datasets, chosen, preset, preparing.seen_by(request.user))
     context = {
         "table": table,
         "offered": offered,
         "preset": preset,
         "presets": Study.Preset.choices,
         "other_data": table.dataset is not None and table.dataset.source_format != table.data,
+        "may_prepare": rules.projects(request.user, "train").exists(),
         "may_evaluate": rules.projects(request.user, "evaluate").exists(),
     }
     return render(request, "evaluation/paper.html", context)

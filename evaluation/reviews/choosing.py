@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Collection
+from itertools import islice
 from typing import Any
 
 from django.db import transaction
@@ -9,7 +10,9 @@ from django.db.models import QuerySet
 
 from agents.models import TrajectoryStep
 from agents.models.steps import TrajectoryStepQuerySet
+from annotations.models.projects import Account
 from evaluation.models import ReviewChoice, ReviewQueue, ScannedRun, Study
+from evaluation.reviews.foreseen import Foreseen
 from evaluation.scanners import SCANNERS
 
 LARGEST, MOST_PEOPLE = 2_000, 5
@@ -40,6 +43,18 @@ class StepDraw:
         right = self.rows.filter(success=True).values("step")
         return self._drawn(self.rows.filter(success=False, step__in=right))
 
+    def foreseen_wrongly(self) -> list[int]:
+        """Steps at which a world model said of the recorded action what did not come true. Steps are looked at in the
+        order drawn until there are enough, as each means reading two pages."""
+        said = self.rows.exclude(branches=[]).exclude(trace__imagine__kind="value_only")
+        keys = list(said.order_by("pk").values_list("pk", flat=True))
+        self.random.shuffle(keys)
+        return list(islice((pk for pk in keys if Foreseen(self._with_pages(pk)).came_true is False), self.size))
+
+    def _with_pages(self, pk: int) -> TrajectoryStep:
+        rows = self.rows.select_related("step__snapshot__dictionary", "step__snapshot_after__dictionary")
+        return rows.prefetch_related("step__targets").defer("trace").get(pk=pk)
+
     def of_scanner(self) -> list[int]:
         return self._drawn(self.rows.failed().filter(pk__in=self.found))
 
@@ -54,11 +69,12 @@ CHOICES: dict[str, Callable[[StepDraw], list[int]]] = {
     ReviewChoice.UNCERTAIN: StepDraw.uncertain,
     ReviewChoice.DISAGREE: StepDraw.disagreements,
     ReviewChoice.SCANNER: StepDraw.of_scanner,
+    ReviewChoice.FORESEEN: StepDraw.foreseen_wrongly,
 }
 
 
 def make_queue(
-    user: Any, study: Study, choice: str, size: int, overlap: int, seed: int = 0, scanner: str = ""
+    user: Account | None, study: Study, choice: str, size: int, overlap: int, seed: int = 0, scanner: str = ""
 ) -> ReviewQueue:
     """Store a queue of steps of a study. `scanner`: whose findings, where `choice` is that. ValueError where there is
     nothing to look at."""

@@ -90,9 +90,6 @@ def reasons_for(user: User, project: Project) -> ReviewReasonQuerySet:
     return ReviewReason.objects.ensured_for(project).with_given(rules.shows_gold(user, *ways))
 
 
-# Queues -------------------------------------------------------------------------------------------------------------
-
-
 def ask_for_reviews(
     user: User, study: Study, choice: str, size: int, overlap: int, seed: int = 0, scanner: str = ""
 ) -> ReviewQueue:
@@ -100,6 +97,12 @@ def ask_for_reviews(
     rules.require(user, "manage", study.project)
     _require_gold(user, study.project, study.runs.values_list("trajectories__conversation__split", flat=True))
     return make_queue(user, study, choice, size, overlap, seed, scanner)
+
+
+def studies_to_ask_of(user: User) -> QuerySet[Study]:
+    """Studies with runs, the newest first, of whose steps the user may ask people to judge some."""
+    studies = Study.objects.filter(project__in=rules.projects(user, "manage"), runs__isnull=False)
+    return studies.order_by("-pk").distinct()
 
 
 def queues_for(user: User) -> ReviewQueueQuerySet:

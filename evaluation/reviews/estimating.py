@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from agents.models import Run
+from annotations.models import Dataset
 from evaluation.metrics.judged import EstimatedRate, JudgedByPeople, corrected_rate, labels_wanted, sampled_rate, wilson
 from evaluation.models import Review, ReviewChoice, ReviewQueue, ReviewVerdict, Study
-from evaluation.models.reviews import ABOUT_GOLD
+from evaluation.models.reviews import ABOUT_GOLD, RIGHT
 
 WIDTH = 0.1  # of the interval that the page says the needed labels for
-RIGHT = (ReviewVerdict.BOTH_ACCEPTABLE, ReviewVerdict.GOLD_WRONG)  # the agent was not wrong
+PREDICTION = "prediction: "  # how reasons begin that say what is wrong with a prediction
 
 
 class RunRate(NamedTuple):
@@ -34,9 +35,10 @@ class QueueEstimate:
     by_gold: EstimatedRate
     true_rate: EstimatedRate | None  # of a random queue alone
     wanted: tuple[int, int] | None  # right and wrong steps to judge for an interval of WIDTH
+    reasons: dict[str, EstimatedRate]  # of the verdicts with a reason, the share that each has, most given first
 
 
-class _Judged(NamedTuple):
+class _VerdictByGold(NamedTuple):
     verdict: str
     by_gold: bool
 
@@ -63,7 +65,18 @@ def estimate(queue: ReviewQueue) -> QueueEstimate:
         by_gold=by_gold,
         true_rate=sampled_rate(queue.said_right, queue.population, len(usable), strict, lenient) if is_random else None,
         wanted=labels_wanted(queue.said_right, queue.population, known, WIDTH) if is_random else None,
+        reasons=_shares(Review.objects.filter(step__review_tasks__queue=queue).by_reason()),
     )
+
+
+def kinds_of_error(split: str, dataset: Dataset) -> dict[str, EstimatedRate]:
+    """Of the verdicts that call predictions on a split wrong, whoever made them, the share of each kind of error."""
+    rows = Review.objects.filter(trajectory__run__dataset=dataset, trajectory__conversation__split=split)
+    return _shares(rows.filter(reason__text__startswith=PREDICTION).by_reason())
+
+
+def _shares(counts: Counter[str]) -> dict[str, EstimatedRate]:
+    return {reason: wilson(count, counts.total()) for reason, count in counts.most_common()}
 
 
 def run_rates(known: JudgedByPeople, study: Study) -> list[RunRate]:
@@ -77,18 +90,18 @@ def run_rates(known: JudgedByPeople, study: Study) -> list[RunRate]:
     return found
 
 
-def _verdicts(queue: ReviewQueue) -> dict[int, list[_Judged]]:
+def _verdicts(queue: ReviewQueue) -> dict[int, list[_VerdictByGold]]:
     """Step of a trajectory -> what people said of it."""
     rows = Review.objects.standing().filter(step__review_tasks__queue=queue)
-    found: dict[int, list[_Judged]] = defaultdict(list)
+    found: dict[int, list[_VerdictByGold]] = defaultdict(list)
     for step, verdict, success in rows.values_list("step", "verdict", "step__success"):
         if step is not None:
-            found[step].append(_Judged(verdict, bool(success)))
+            found[step].append(_VerdictByGold(verdict, bool(success)))
     return dict(found)
 
 
-def _majority(said: list[_Judged]) -> _Judged | None:
+def _majority(said: list[_VerdictByGold]) -> _VerdictByGold | None:
     counted = Counter(one.verdict for one in said).most_common(2)
     if len(counted) > 1 and counted[0][1] == counted[1][1]:
         return None
-    return _Judged(counted[0][0], said[0].by_gold)
+    return _VerdictByGold(counted[0][0], said[0].by_gold)

@@ -9,43 +9,24 @@ from django.views.decorators.http import require_GET, require_http_methods
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.paging import page_of
-from evaluation.models import ReviewChoice, ReviewQueue, Study
-from evaluation.reviews.choosing import LARGEST, MOST_PEOPLE
-from evaluation.reviews.deciding import ask_for_reviews, next_asked, progress_for, queues_for, require_may_open
+from annotations.text.amounts import whole
+from evaluation.models import ReviewChoice, ReviewQueue
+from evaluation.reviews.deciding import next_asked, progress_for, queues_for, require_may_open, studies_to_ask_of
 from evaluation.reviews.estimating import WIDTH, estimate, run_rates
+from evaluation.reviews.forms import ReviewQueueForm
 
 
 @require_http_methods(["GET", "POST"])
 def review_queues(request: HttpRequest) -> HttpResponse:
     """The queues that the user may see; POST makes a new one of steps of a study."""
-    studies = Study.objects.filter(project__in=rules.projects(request.user, "manage"), runs__isnull=False)
-    studies = studies.order_by("-pk").distinct()
-    if request.method == "POST":
-        study = get_object_or_404(studies, pk=_number(request.POST.get("study")))
-        try:
-            queue = ask_for_reviews(
-                signed_in(request),
-                study,
-                request.POST.get("choice", ""),
-                _number(request.POST.get("size")),
-                _number(request.POST.get("overlap")),
-                _number(request.POST.get("seed") or "0"),
-                request.POST.get("scanner", ""),
-            )
-        except ValueError as error:
-            messages.error(request, str(error))
-            return redirect(f"{reverse('review-queues')}?study={study.pk}")
+    user, studies = signed_in(request), studies_to_ask_of(signed_in(request))
+    form = ReviewQueueForm(request.POST or None, studies, whole(request.GET.get("study", "")))
+    if form.is_bound and "study" in form.errors:
+        raise Http404("There is no such study.")
+    if form.is_bound and (queue := form.ask(user)):
         return redirect("review-queue", queue.pk)
-    rows = queues_for(signed_in(request)).with_size().select_related("study").order_by("-pk")
-    context = {
-        "page": page_of(request, rows),
-        "studies": studies[:200],
-        "asked": request.GET.get("study", ""),
-        # What a scanner found is asked for where it is shown, on the page of failures.
-        "choices": [row for row in ReviewChoice.choices if row[0] != ReviewChoice.SCANNER],
-        "largest": LARGEST,
-        "most_people": MOST_PEOPLE,
-    }
+    rows = queues_for(user).with_size().select_related("study").order_by("-pk")
+    context = {"page": page_of(request, rows), "form": form, "may_ask": studies.exists()}
     return render(request, "evaluation/review_queues.html", context)
 
 
@@ -83,9 +64,3 @@ def _found(request: HttpRequest, pk: int) -> ReviewQueue:
     )
     require_may_open(signed_in(request), queue)
     return queue
-
-
-def _number(text: str | None) -> int:
-    if not text or not text.isdecimal() or len(text) > 15:
-        raise Http404
-    return int(text)

@@ -3,12 +3,11 @@
 from rest_framework import serializers
 
 from agents.models import Trajectory
-from annotations.access.requests import RequestSerializer
-from annotations.corpus.serializers import OwnRowField, UsernameField
-from annotations.jobs.serializers import OwnRelatedField
+from annotations.access.requests import OwnRelatedField, OwnRowField, RequestSerializer
+from annotations.corpus.serializers import UsernameField
 from annotations.models import Project
+from annotations.models.choices import MAX_REASON
 from evaluation.models import Review, ReviewChoice, ReviewQueue, ReviewReason, ReviewVerdict, Study
-from evaluation.models.reviews import MAX_COMMENT
 from evaluation.reviews.choosing import LARGEST, MOST_PEOPLE
 from evaluation.reviews.deciding import SaidOfStep
 from evaluation.scanners import SCANNERS
@@ -52,7 +51,7 @@ class ReviewRequestSerializer(RequestSerializer):
     reason = serializers.CharField(
         max_length=120, allow_null=True, default=None, help_text="One of the project's list for this verdict."
     )
-    comment = serializers.CharField(max_length=MAX_COMMENT, allow_blank=True, default="")
+    comment = serializers.CharField(max_length=MAX_REASON, allow_blank=True, default="")
 
     def said(self) -> SaidOfStep:
         return SaidOfStep(*(self.validated_data[name] for name in SaidOfStep._fields))
@@ -70,9 +69,6 @@ class ReviewReasonSerializer(serializers.ModelSerializer):
 
 class ReasonsOfSerializer(RequestSerializer):
     project = OwnRelatedField(slug_field="slug", queryset=Project.objects.all(), help_text="Whose list: its slug.")
-
-
-# Queues -------------------------------------------------------------------------------------------------------------
 
 
 class ReviewQueueSerializer(serializers.ModelSerializer):
@@ -149,5 +145,8 @@ class QueueAgreementSerializer(serializers.Serializer):
         child=serializers.IntegerField(),
         allow_null=True,
         help_text="Right and wrong steps to judge for an interval of 10 points.",
+    )
+    reasons = serializers.DictField(
+        child=EstimatedRateSerializer(), help_text="Of the verdicts with a reason, the share of each reason."
     )
     runs = RunRateSerializer(many=True)

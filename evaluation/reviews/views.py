@@ -17,8 +17,8 @@ from annotations.access.json_input import BadJson, parse_json
 from annotations.access.people import signed_in
 from annotations.models import Project
 from annotations.paging import page_of
+from annotations.text.amounts import whole
 from evaluation.models import BadReview, Review, ReviewReason, ReviewVerdict
-from evaluation.models.reviews import ReviewQuerySet
 from evaluation.reviews.deciding import SaidOfStep, give_review, reasons_for, require_may_read, require_may_review
 from evaluation.reviews.filters import ReviewFilter
 from evaluation.scores.exporting import to_csv
@@ -42,7 +42,7 @@ def of_trajectory(request: HttpRequest, pk: int) -> JsonResponse:
     if request.method == "POST":
         require_may_review(user, found)
         try:
-            give_review(user, found, _said(parse_json(request.body)))
+            give_review(user, found, _read_review(parse_json(request.body)))
         except (BadJson, BadReview) as error:
             return JsonResponse({"error": str(error)}, status=400)
     may = rules.can(request.user, "review", project)
@@ -52,16 +52,12 @@ def of_trajectory(request: HttpRequest, pk: int) -> JsonResponse:
             "may": may,
             "verdicts": [{"key": key, "label": label} for key, label in ReviewVerdict.choices],
             "reasons": [_reason(one) for one in ReviewReason.objects.ensured_for(project).offered()] if may else [],
-            "reviews": [_shown(one, user.pk) for one in _with_people(given)],
+            "reviews": [_review_row(one, user.pk) for one in given.standing().with_people()],
         }
     )
 
 
-def _with_people(rows: ReviewQuerySet) -> ReviewQuerySet:
-    return rows.standing().select_related("step", "reviewer", "reason")
-
-
-def _said(sent: Any) -> SaidOfStep:
+def _read_review(sent: Any) -> SaidOfStep:
     if not isinstance(sent, dict) or sent.keys() - {"seq", "verdict", "reason", "comment"}:
         raise BadReview("A review is an object of seq, verdict, reason and comment.")
     verdict, comment, seq = sent.get("verdict", ""), sent.get("comment", ""), sent.get("seq")
@@ -79,7 +75,7 @@ def _reason(one: ReviewReason) -> dict[str, Any]:
     return {"id": one.pk, "verdict": one.verdict, "text": one.text}
 
 
-def _shown(one: Review, viewer: int) -> dict[str, Any]:
+def _review_row(one: Review, viewer: int) -> dict[str, Any]:
     return {
         "seq": one.step.seq if one.step else None,
         "verdict": one.verdict,
@@ -168,9 +164,9 @@ def review_reasons(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _change_reason(request: HttpRequest, project: Project) -> None:
     rows = ReviewReason.objects.ensured_for(project)
-    key = request.POST.get("reason", "")
-    if key.isdecimal() and len(key) < 19:
-        get_object_or_404(rows, pk=int(key)).switch()
+    key = whole(request.POST.get("reason", ""))
+    if key is not None:
+        get_object_or_404(rows, pk=key).switch()
         return
     text, verdict = " ".join(request.POST.get("text", "").replace("\0", "").split()), request.POST.get("verdict", "")
     if not text or len(text) > 120 or verdict not in ReviewVerdict.values:

@@ -10,6 +10,7 @@ from evaluation.metrics.scores import MetricPreset
 from evaluation.models import Breakdown
 from evaluation.scores import failures
 from evaluation.scores.failures import Slice
+from evaluation.scores.overruled import Overruled
 
 
 class RunBreakdown:
@@ -25,6 +26,7 @@ class RunBreakdown:
             "reasons": {reason.key: count for reason, count in found["counts"]},
             "by_turn": [asdict(row) for row in found["by_turn"]],
             "by_website": [asdict(row) for row in found["by_website"]],
+            "overruled": asdict(found["overruled"]) if found["overruled"] else None,
         }
         Breakdown.objects.update_or_create(
             run=self.run, preset=self.preset, defaults={"step_count": len(judged), "content": content}
@@ -41,14 +43,17 @@ class RunBreakdown:
             "counts": [(reason, counts.get(reason.key, 0)) for reason in failures.reasons(self.run.top_k)],
             "by_turn": _slices(kept.content["by_turn"]),
             "by_website": _slices(kept.content["by_website"]),
+            "overruled": Overruled.of_stored(told) if (told := kept.content.get("overruled")) else None,
         }
 
     def computed(self, judged: list[StepOutcome]) -> dict[str, Any]:
-        """`counts` (reason, failed steps), `by_turn` and `by_website`."""
+        """`counts` (reason, failed steps), `by_turn`, `by_website`, and the steps at which another action was done than
+        was chosen by value (`overruled`)."""
         return {
             "counts": failures.counted(self.run.steps.failed(), self.run.top_k),
             "by_turn": failures.by_turn(judged, self.preset),
             "by_website": failures.by_website(judged, self.preset),
+            "overruled": Overruled.in_run(self.run),
         }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from agents.models import Run, Trajectory
-from agents.recipes.literature import changed_settings
+from agents.recipes.differences import changed_settings
 from annotations.access.downloads import safe_cell
 from evaluation.metrics.apart import caution
 from evaluation.models import Score

@@ -34,7 +34,7 @@ class Judgement:
 
 def judge(action: Action | None, ranking: tuple[RankedCandidate, ...], gold: Gold) -> Judgement:
     """Judge an action. The element is right if it is any acceptable gold element; operation F1 compares "OP value"
-    (planners.md 6.1, punctuation left out)."""
+    (sources.md M6.1, punctuation left out)."""
     rank = next((candidate.rank for candidate in ranking if candidate.node_id in gold.node_ids), None)
     if action is None:
         return Judgement(False, 0.0, False, rank)
@@ -53,12 +53,13 @@ def judge_as_published(
     """(element accuracy, operation F1, success) of a stored decision under the quirks of its planner's own evaluation.
 
     By text: `text` is the action as it was written; it must equal the gold action's text, and only the first gold
-    element counts (Q19, Q20). Else the value that a CLICK was given is kept, while the gold CLICK has none
-    (planners.md 6.1), and punctuation counts in the F1 of some (Q25).
+    element counts (Q19, Q20); by parts, what is read from both texts must be equal. Else the value that a CLICK was
+    given is kept, while the gold CLICK has none (sources.md M6.1), and punctuation counts in the F1 of some (Q25).
     """
     if published.by_text:
         wanted = act_text(gold.operation, next(iter(gold.node_ids), ""), gold.value)
-        scored = score_act(text, wanted, gold.node_ids, quirks.narrowed(TrajectoryQuirks))
+        narrowed = quirks.narrowed(TrajectoryQuirks)
+        scored = score_act(text, wanted, gold.node_ids, narrowed, by_parts=published.by_parts)
         return scored.element_accuracy, scored.operation_f1, scored.success
     if action is None:
         return 0.0, 0.0, False

@@ -1,5 +1,6 @@
 """Reads the outcomes of a live run's episodes and turns from its rows, and computes their metrics."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,18 +19,31 @@ def episodes_of(trajectories: TrajectoryQuerySet) -> list[EpisodeOutcome]:
 
 
 def _outcome(goal: dict[str, Any], row: Trajectory) -> EpisodeOutcome:
-    return EpisodeOutcome(goal["task"], goal["seed"], row.reward or 0.0, row.done, row.by_people)
+    site = row.conversation.website.name
+    return EpisodeOutcome(goal["task"], goal["seed"], row.reward or 0.0, row.done, row.by_people, site)
 
 
-def turns_of(ends: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> list[LiveTurn]:
-    """The turns of live episodes, from pairs of a goal and what was stored at the turn's end
+def turns_of(ends: Iterable[tuple[str, dict[str, Any], dict[str, Any]]]) -> list[LiveTurn]:
+    """The turns of live episodes, from their site, their goal and what was stored at the turn's end
     (`TrajectoryStepQuerySet.turn_ends`)."""
     return [
-        LiveTurn(goal["task"], **said | {"side_effects": len(said["side_effects"])})  # its other words are the same
-        for goal, said in ends
+        LiveTurn(goal["task"], site=site, **said | {"side_effects": len(said["side_effects"])})  # other words: the same
+        for site, goal, said in ends
     ]
 
 
 def live_metrics(episodes: list[EpisodeOutcome], turns: list[LiveTurn], seed: int) -> list[Metric]:
     """The metrics of turns and of episodes; [] without episodes."""
     return [*measure_turns(turns, seed), *measure(episodes, seed)] if episodes else []
+
+
+def metrics_by_site(episodes: list[EpisodeOutcome], turns: list[LiveTurn], seed: int) -> dict[str, dict[str, Metric]]:
+    """Site -> metric -> its mean over the episodes and turns on that site, by name of the site."""
+    of_site: dict[str, tuple[list[EpisodeOutcome], list[LiveTurn]]] = defaultdict(lambda: ([], []))
+    for episode in episodes:
+        of_site[episode.site][0].append(episode)
+    for turn in turns:
+        of_site[turn.site][1].append(turn)
+    return {
+        site: {metric.name: metric for metric in live_metrics(*found, seed)} for site, found in sorted(of_site.items())
+    }

@@ -1,24 +1,35 @@
-"""The data of a study's plots: recall at k, success by turn, websites by recipe, time and money against quality.
+"""The data of a study's plots: recall at k, success by turn, websites by recipe, live conversations by site, time and
+money against quality.
 
 Each is a list of points, which is its table and its CSV as well.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.db.models import Avg, Sum
 
+from agents.environments.task_sets import TALKING
 from agents.models import Run, TrajectoryStep
 from annotations.text.amounts import amount
+from evaluation.metrics.outcomes import Metric
 from evaluation.metrics.scores import MetricPreset
 from evaluation.models import Score
 from evaluation.scores.breakdowns import RunBreakdown
+from evaluation.scores.live import episodes_of, metrics_by_site, turns_of
 from evaluation.scores.tables import FULL_NAMES, PLOTTED, main_metrics
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 300, 170, 34, 22, 8  # of a panel, pixels; axes lie within
 BESIDE = 4  # pixels between two recipes at the same place of an axis of words
 STYLES = 8  # lines that can be told apart
 X_NAMES = {"seconds": "seconds a step, the first recipe's with the encoding of pages", "money": "money a step"}
+BY_SITE = {
+    "live_turn_success": "Turns that succeed",
+    "episode_success": "Conversations all of whose turns succeed",
+    "recovery": "Turns that succeed although the website told a problem",
+    "path_ratio": "Steps of turns that succeed, against the recorded path",
+    "side_effects": "Changes that nobody asked for, a turn",
+}  # metric of live conversations -> the title of its heat map
 COLUMNS = ("plot", "split", "recipe", "x", "value", "low", "high", "n")
 
 
@@ -45,6 +56,10 @@ class PlotData:
     points: list[PlotPoint]
     is_numeric: bool = False
     metric: str = ""  # what is measured, where the title does not say it
+    is_heat: bool = False  # websites × recipes
+    unit: str = "turn"  # what `n` of a point counts
+    is_joined: bool = True  # a line goes from point to point
+    line: str = "Recipe"  # what a line is
 
     def rows(self) -> list[dict[str, object]]:
         """The points as rows of a CSV."""
@@ -94,10 +109,11 @@ class HeatCell:
     tint: int
     low: float | None = None
     high: float | None = None
+    unit: str = "turn"
 
     @property
     def said(self) -> str:
-        return f"of {amount(self.n or 0, 'turn')}"
+        return amount(self.n or 0, self.unit)
 
 
 @dataclass
@@ -123,7 +139,8 @@ class RunPlots:
         found = [
             self._recall(),
             self._slices(open_runs, "by_turn", "Success by turn", "turn of the conversation"),
-            self._slices(open_runs, "by_website", "Websites by recipe", "website"),
+            replace(self._slices(open_runs, "by_website", "Websites by recipe", "website"), is_heat=True),
+            *self._sites(),
             self._price("seconds"),
             self._price("money"),
         ]
@@ -162,6 +179,29 @@ class RunPlots:
                 points.append(PlotPoint(run.split, self.labels[run.pk], one.name, rate.value, low, high, one.turns))
         return PlotData(slices, title, x_name, points, metric="turn success rate, ")
 
+    def _sites(self) -> list[PlotData]:
+        """What live conversations came to on each site."""
+        live = [run for run in self.runs if run.dataset.is_live and run.dataset.live["environment"] in TALKING]
+        of_run = [
+            (self.labels[run.pk], site, found)
+            for run in live
+            for site, found in metrics_by_site(
+                episodes_of(run.trajectories.all()), turns_of(run.steps.turn_ends()), run.seed
+            ).items()
+        ]
+        return [
+            PlotData(
+                f"site_{metric}",
+                title,
+                "website",
+                [_point(recipe, site, found[metric]) for recipe, site, found in of_run if metric in found],
+                metric="percent, ",
+                is_heat=True,
+                unit="conversation",
+            )
+            for metric, title in BY_SITE.items()
+        ]
+
     def _price(self, unit: str) -> PlotData:
         """The main metric against what a step takes: seconds, or money where calls have a price."""
         metric = PLOTTED[main_metrics(self.runs)]
@@ -182,11 +222,17 @@ class RunPlots:
         return PlotData(unit, title, X_NAMES[unit], points, is_numeric=True)
 
 
+def _point(recipe: str, site: str, metric: Metric) -> PlotPoint:
+    """One conversation alone tells nothing of another: no interval."""
+    low, high = (metric.low, metric.high) if metric.n > 1 else (None, None)
+    return PlotPoint("", recipe, site, metric.value, low, high, metric.n)
+
+
 def drawn(data: PlotData) -> DrawnPlot:
     recipes = sorted({point.recipe for point in data.points})  # the same line in every plot of a study
     styles = {recipe: place % STYLES for place, recipe in enumerate(recipes)}
     shown = DrawnPlot(data, [(styles[recipe], recipe) for recipe in recipes])
-    if data.name == "by_website":
+    if data.is_heat:
         shown.heat = _heat(data, recipes)
     else:
         shown.panels = _panels(data, styles)
@@ -215,18 +261,20 @@ def _panels(data: PlotData, styles: dict[str, int]) -> list[Panel]:
 
 
 def _mark(point: PlotPoint, x: float) -> PlotMark:
-    said = f"{point.recipe}, {_named(point.x)}: {100 * point.value:.1f}"
+    said, y = f"{point.recipe}, {_named(point.x)}: {100 * point.value:.1f}", _y(min(1.0, max(0.0, point.value)))
     if point.low is None or point.high is None:
-        return PlotMark(x, _y(point.value), said)
+        return PlotMark(x, y, said)
     said += f", from {100 * point.low:.1f} to {100 * point.high:.1f}"
-    return PlotMark(x, _y(point.value), said, _y(max(0.0, point.low)), _y(min(1.0, point.high)))
+    return PlotMark(x, y, said, _y(max(0.0, point.low)), _y(min(1.0, max(0.0, point.high))))
 
 
 def _words(data: PlotData) -> tuple[Callable[[str | float], float], list[tuple[float, str]]]:
     words = list(dict.fromkeys(str(point.x) for point in data.points))
     words.sort(key=lambda word: int(word.rstrip("+")) if word.rstrip("+").isdigit() else 0)
-    step = (WIDTH - LEFT - 20) / max(len(words) - 1, 1)
-    places = {word: round(LEFT + 10 + step * place, 1) for place, word in enumerate(words)}
+    # Measures stand in the middle of their part of the axis, as their names are long.
+    step = (WIDTH - LEFT - 20) / (max(len(words) - 1, 1) if data.is_joined else len(words))
+    first = LEFT + 10 + (0 if data.is_joined else step / 2)
+    places = {word: round(first + step * place, 1) for place, word in enumerate(words)}
     return lambda x: places[str(x)], [(places[word], word) for word in words]
 
 
@@ -253,12 +301,12 @@ def _heat(data: PlotData, recipes: list[str]) -> list[tuple[str, str, list[HeatC
     at = {(point.split, str(point.x), point.recipe): point for point in data.points}
     rows = dict.fromkeys((point.split, str(point.x)) for point in data.points)
     return [
-        (split or "all splits", site, [_cell(at.get((split, site, recipe))) for recipe in recipes])
+        (split or "all splits", site, [_cell(at.get((split, site, recipe)), data.unit) for recipe in recipes])
         for split, site in rows
     ]
 
 
-def _cell(point: PlotPoint | None) -> HeatCell | None:
+def _cell(point: PlotPoint | None, unit: str) -> HeatCell | None:
     if point is None:
         return None
-    return HeatCell(point.value, point.n, min(9, int(10 * point.value)), point.low, point.high)
+    return HeatCell(point.value, point.n, min(9, int(10 * point.value)), point.low, point.high, unit)

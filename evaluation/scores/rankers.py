@@ -1,5 +1,4 @@
-"""The published evaluation of a cross encoder on a split, which writes a score file and results (planners.md sections
-1.3, 3).
+"""The published evaluation of a cross encoder on a split, which writes a score file and results (sources.md M1.3, M3).
 
 Every candidate of every step is scored, positives first, so that ties favour them as published (Q4).
 """

@@ -34,7 +34,7 @@ class RunScores:
         """The facts of every stored step that has a gold action, in the order of the split; others are in no score.
 
         `faithful`: a step without a gold element among the first top_k is skipped, which means failed in every metric
-        (planners.md 6.2), and planners whose own evaluation judges differently are judged as there, by those quirks
+        (sources.md M6.2), and planners whose own evaluation judges differently are judged as there, by those quirks
         that the run's recipe has on; `corrected` judges every step alike.
         """
         return [outcome for _, outcome in self.outcomes_by_step(preset)]

@@ -6,7 +6,7 @@ from math import ceil, floor
 
 from agents.environments.task_sets import TALKING
 from agents.models import Run, Trajectory
-from agents.recipes.literature import changed_settings
+from agents.recipes.differences import changed_settings
 from annotations.text.amounts import amount
 from evaluation.metrics import WEBLINX_LABELS, label
 from evaluation.metrics.apart import caution, count_tied, times_as_many
@@ -37,6 +37,7 @@ FULL_NAMES = {
     "episode_reward": "Mean reward of an episode, without the discount for time",
     "live_turn_success": "Turns after which the website was in the state that was asked for",
     "recovery": "Such turns among those in which the website told a problem",
+    "human_share": "Share of an episode's steps that a person did in the agent's place",
     "overall": "Mean turn score: what its intent asks for, 0 where the intent is wrong",
     "intent_match": "Intent match",
     "element_group": "Intersection over union of the boxes, over turns that act on an element",
@@ -119,6 +120,11 @@ def main_metrics(runs: Iterable[Run]) -> tuple[str, ...]:
     if runs and all(run.is_ranking_only for run in runs):
         return RANKED
     return WEBLINX if planners(runs) == {"action_string"} else MAIN
+
+
+def with_people(metrics: tuple[str, ...], scores: Iterable[Score]) -> tuple[str, ...]:
+    """The columns, and the share of steps that people did where they did any."""
+    return (*metrics, "human_share") if any(score.metric == "human_share" for score in scores) else metrics
 
 
 def planners(runs: Iterable[Run]) -> set[str]:

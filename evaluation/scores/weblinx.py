@@ -1,4 +1,4 @@
-"""Scores of runs on WebLINX data, in the published grouping and in the clean one (dmr_wma.md A5.2, A7.5)."""
+"""Scores of runs on WebLINX data, in the published grouping and in the clean one (sources.md A5.2, A7.5)."""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -13,14 +13,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from agents.api import RunViewSet
+from agents.cookbook import saved
 from agents.models import Run
-from agents.recipes import saved
+from agents.runs.api import RunViewSet
 from annotations.access import idempotency, rules
 from annotations.access.api_rules import ForecastThrottle, JobThrottle, ReadOnlyViewSet, StartsWork
 from annotations.access.downloads import attachment
 from annotations.models import Scope
-from evaluation.comparing import views as comparing
+from evaluation.comparing import choosing as comparing
 from evaluation.comparing.serializers import ComparisonSerializer
 from evaluation.comparing.steps import RunDifferences
 from evaluation.models import Score, Shard, Study
@@ -65,6 +65,8 @@ class MetricsMixin(viewsets.GenericViewSet):
 class ScoredRunViewSet(MetricsMixin, RunViewSet):
     """Runs: one recipe, one split, one seed; with their metrics."""
 
+    filterset_class = filters.StudyRunFilter
+
     def scores(self) -> QuerySet[Score]:
         return Score.objects.filter(run=self.get_object())
 
@@ -82,6 +84,7 @@ class ScoredRunViewSet(MetricsMixin, RunViewSet):
         gold = comparing.tells_gold(rules.rights_of(request), runs)
         found = RunDifferences(runs)
         told = {"runs": comparing.lettered(runs), "gold": gold, "differences": found.paired() if gold else []}
+        told["slices"] = found.slices() if gold else []
         told["conversations"] = found.conversations()[:COMPARED] if gold else []
         return Response(ComparisonSerializer(told).data)
 

@@ -1,5 +1,6 @@
 """The language model that a run's prompts are sent to, within the budget of its study."""
 
+from agents.cookbook.lacking import asks_endpoint
 from agents.llm.budget import BudgetedLlm
 from agents.llm.cache import CachedLlm
 from agents.llm.connection import connected
@@ -7,7 +8,6 @@ from agents.llm.protocol import Llm
 from agents.llm.stored import DatabaseStore
 from agents.models import Run
 from agents.recipes import literature
-from agents.recipes.lacking import asks_endpoint
 
 
 def llm_of(run: Run) -> Llm | None:

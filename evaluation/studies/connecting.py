@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from agents.cookbook.checking import read_by
 from agents.encoders.embedding import FROM_ENDPOINT
 from agents.llm import connection as llm_connection
 from agents.llm import embedded
 from agents.models import Connection
-from agents.recipes.checking import read_by
 from agents.recipes.literature import Recipe
 from agents.stages.registry import planner_of
 

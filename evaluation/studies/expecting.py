@@ -1,30 +1,33 @@
 """Forecasts a study before it starts: how many steps, how long, and for how much money, by what earlier runs took."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from django.db.models import Avg, Exists, OuterRef
 from django.http import QueryDict
 
+from agents.cookbook import deviations
+from agents.cookbook.lacking import asks_endpoint
 from agents.llm import connection
 from agents.llm.usage import Prices
 from agents.models import Run, TrajectoryStep
 from agents.recipes import literature
 from agents.recipes.declaring import values_of
-from agents.recipes.lacking import asks_endpoint
 from agents.recipes.literature import Recipe
+from agents.stages.compose.pages import CUT_FIRST
+from agents.training.ahead import NOTHING, Ahead, WorkQueue
 from annotations.access import rules
 from annotations.access.rules import User
 from annotations.models import ConversationTally, Dataset
 from annotations.shown_progress import span_text
 from annotations.text.amounts import amount, whole
 from evaluation.metrics.scores import PRESETS
-from evaluation.models import Shard
 from evaluation.studies.connecting import Through
 from evaluation.studies.forms import settings_in
 from evaluation.studies.running import as_it_runs, unready
 
 LOOKED_AT = 10  # of the last runs of a recipe
+KEPT = ("cross_encoder", "dmr")  # kinds of `rank` whose scores, or vectors, are kept between runs
 # What changes neither how long a step takes nor what it costs.
 WITHOUT_WEIGHT = ("prompts.", "quirks.", "preset")
 
@@ -40,6 +43,7 @@ class StepPace:
     loading: float | None = None
     differs: tuple[str, ...] = ()
     kin: str = ""
+    ranking: float = 0.0  # of the seconds, where no score of the ranker was kept
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,9 @@ class Forecast:
     differs: tuple[str, ...] = ()
     kin: str = ""
     loading: float | None = None  # part of the seconds; None where no run tells
+    ranking: float = 0.0  # part of the seconds
+    told: str = ""  # what its prompts lose, beforehand
+    can_run: bool = True
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,17 @@ class Expected:
     steps: int  # recorded ones to decide; of live goals episodes
     unit: str = "step"
     recipes: list[Forecast] = field(default_factory=list)
-    waiting: int = 0  # runs of other studies that come before it
+    ahead: Ahead = NOTHING  # of it, at the worker
+
+    @property
+    def waiting(self) -> int:
+        """How many runs of other studies come before it."""
+        return self.ahead.runs
+
+    @property
+    def unknown(self) -> list[str]:
+        """The recipes of which it is not known how long they take: the seconds are without them."""
+        return [one.recipe for one in self.recipes if one.seconds is None]
 
     @property
     def seconds(self) -> float:
@@ -78,6 +95,11 @@ class Expected:
         return sum(known) if known else None
 
     @property
+    def ranking(self) -> float:
+        """The part of these seconds that goes where pages were ranked before."""
+        return sum(one.ranking for one in self.recipes)
+
+    @property
     def cost(self) -> float:
         """What the calls will cost; a recipe of which it is not known adds nothing."""
         return sum(one.cost or 0.0 for one in self.recipes)
@@ -88,16 +110,23 @@ class Expected:
             replace(
                 one,
                 seconds=one.seconds and (one.seconds - (one.loading or 0)) * seeds + (one.loading or 0),
+                ranking=one.ranking * seeds,
                 cost=one.cost and one.cost * seeds,
             )
             for one in self.recipes
         ]
         return replace(self, runs=self.runs * seeds, steps=self.steps * seeds, recipes=recipes)
 
+    def without_reasons(self, recipes: Collection[str]) -> "Expected":
+        """The same without why these recipes cannot run, which is said beside it."""
+        kept = [replace(one, because="") if one.recipe in recipes and not one.can_run else one for one in self.recipes]
+        return replace(self, recipes=kept)
+
     def sentences(self) -> list[str]:
         """The forecast in sentences for the form."""
         said = [f"{amount(self.runs, 'run')} of {amount(self.steps, self.unit)} in all."]
         said += _each(one.because for one in self.recipes if one.because)
+        said += _each(f"{one.recipe}: {one.told}" for one in self.recipes if one.told)
         if self.seconds:
             loading = (
                 " with its models loaded"
@@ -105,6 +134,13 @@ class Expected:
                 else f", {span_text(self.loading)} of it to load models and embed what is recalled"
             )
             said.append(f"About {span_text(self.seconds)} on one worker{loading}, as earlier runs took.")
+            if self.unknown:
+                counted = amount(len(self.unknown), "recipe")
+                said.append(f"+ {counted} whose time is not known: {', '.join(self.unknown)}.")
+            if self.ranking >= self.seconds / 20:
+                said.append(
+                    f"{span_text(self.ranking)} of it at most are saved where the same pages were ranked before."
+                )
         said += _each(
             f"{one.recipe} has not run here yet: it is taken to be as slow as {one.kin}, which plans alike."
             for one in self.recipes
@@ -116,13 +152,14 @@ class Expected:
             said.append(f"Model calls for about {self.cost:.2g}, at the prices of today.")
         elif all(one.cost == 0 for one in self.recipes):
             said.append("No call that costs money.")
-        if self.waiting:
-            said.append(f"It begins when its turn comes: {amount(self.waiting, 'other run')} came before it.")
+        if self.ahead and all(one.can_run for one in self.recipes):
+            soon = f", in {self.ahead.ready_in(0)}" if self.ahead.seconds else ""
+            said.append(f"It begins when its turn comes{soon}: {self.ahead.text} came before it.")
         return said
 
 
 def expected(
-    user: User,
+    user: User | None,
     dataset: Dataset,
     recipes: Sequence[Recipe],
     splits: Sequence[str] = (),
@@ -133,7 +170,7 @@ def expected(
     through: Through = Through(),  # noqa: B008  # frozen
 ) -> Expected:
     """The forecast of recipes × splits, with the arguments of `running.create_study`; no split means the whole dataset,
-    no website all. A preset is one of the `overrides`."""
+    no website all; `user` None: all runs tell. A preset is one of the `overrides`."""
     live, runs = dataset.is_live, splits or [""]
     if limit is None and not live:  # a million steps are not read to be counted
         kept = dict(ConversationTally.by_split(dataset.pk, websites).values_list("split", "step_count"))
@@ -145,8 +182,7 @@ def expected(
     changes = [through.settings_of(recipe) | (overrides or {}) for recipe in recipes]
     forecasts = [_forecast(user, one, dataset, steps, each) for one, each in zip(recipes, changes, strict=True)]
     unit = "episode" if live else "step"
-    waiting = Run.objects.open().filter(shards__in=Shard.objects.open()).distinct().count()
-    return Expected(len(recipes) * len(runs), steps * len(recipes), unit, forecasts, waiting)
+    return Expected(len(recipes) * len(runs), steps * len(recipes), unit, forecasts, WorkQueue().before())
 
 
 def asked(user: User, query: QueryDict, datasets: dict[str, Dataset], offered: dict[str, Recipe]) -> Expected | None:
@@ -169,15 +205,20 @@ def asked(user: User, query: QueryDict, datasets: dict[str, Dataset], offered: d
     return expected(user, dataset, recipes, splits, most, query.getlist("websites"), changed, through=through)
 
 
-def _forecast(user: User, recipe: Recipe, dataset: Dataset, steps: int, overrides: dict[str, str]) -> Forecast:
+def _forecast(user: User | None, recipe: Recipe, dataset: Dataset, steps: int, overrides: dict[str, str]) -> Forecast:
     name, preset = recipe.name, overrides.get("preset")
     try:
         recipe = as_it_runs(recipe, {key: value for key, value in overrides.items() if key != "preset"}, preset)
     except ValueError as error:
-        return Forecast(name, None, None, f"{name} cannot run so: {error}.")
+        return Forecast(name, None, None, f"{name} cannot run so: {error}.", can_run=False)
     if reason := unready(recipe, dataset):
-        return Forecast(name, None, None, f"{reason}.")
-    pace = _Past(user, dataset, recipe).pace()
+        return Forecast(name, None, None, f"{reason}.", can_run=False)
+    told = next((one.words for one in deviations.of_recipe(recipe) if one.key == CUT_FIRST), "")
+    return replace(_paced(recipe, _Past(user, dataset, recipe).pace(), steps), told=told)
+
+
+def _paced(recipe: Recipe, pace: StepPace | None, steps: int) -> Forecast:
+    name = recipe.name
     answers = asks_endpoint(recipe) and not connection.embedded_model(literature.asked_model(recipe))
     cost, said = _cost(recipe, pace, steps) if answers else (0.0, "")
     if pace is None:
@@ -187,7 +228,7 @@ def _forecast(user: User, recipe: Recipe, dataset: Dataset, steps: int, override
         said = f"How long is not known of {name}: {asked_of} has not answered it here yet.{said}"
         return Forecast(name, None, cost, said, pace.differs, pace.kin)
     seconds = steps * pace.seconds + (pace.loading or 0)
-    return Forecast(name, seconds, cost, said.strip(), pace.differs, pace.kin, pace.loading)
+    return Forecast(name, seconds, cost, said.strip(), pace.differs, pace.kin, pace.loading, steps * pace.ranking)
 
 
 def _cost(recipe: Recipe, pace: StepPace | None, steps: int) -> tuple[float | None, str]:
@@ -209,10 +250,11 @@ class _Past:
     """The earlier runs that tell what a recipe takes: those that the user may see and that have stored steps. For live
     goals, those in the same environment, as they count whole episodes."""
 
-    def __init__(self, user: User, dataset: Dataset, recipe: Recipe) -> None:
+    def __init__(self, user: User | None, dataset: Dataset, recipe: Recipe) -> None:
         self.recipe, self.is_live = recipe, dataset.is_live
         has_steps = Exists(TrajectoryStep.objects.filter(run=OuterRef("pk")))
-        ran = rules.visible(user, Run.objects.filter(has_steps))
+        all_runs = Run.objects.filter(has_steps)
+        ran = all_runs if user is None else rules.visible(user, all_runs)
         environment = dataset.live.get("environment")
         where = {"dataset__live__environment": environment} if self.is_live else {"dataset__live": {}}
         self.ran = ran.filter(**where).order_by("-pk")
@@ -229,7 +271,7 @@ class _Past:
         if not known:
             return None
         differs, run = min(known, key=lambda pair: ("plan.model" in pair[0], len(pair[0])))
-        return self._told(run, differs)
+        return self._pace_of_run(run, differs)
 
     def _of_kin(self) -> StepPace | None:
         plan, alike = self.recipe.plan, {"recipe__plan__kind": self.recipe.plan.kind}
@@ -237,13 +279,14 @@ class _Past:
         if not asks_endpoint(self.recipe):
             alike |= {"recipe__rank__kind": self.recipe.rank.kind, "recipe__rank__base": self.recipe.rank.base}
         run = self.ran.exclude(recipe_name=self.recipe.name).filter(**alike).first()
-        return self._told(run, (), kin=run.recipe_name) if run else None
+        return self._pace_of_run(run, (), kin=run.recipe_name) if run else None
 
-    def _told(self, run: Run, differs: tuple[str, ...], kin: str = "") -> StepPace | None:
+    def _pace_of_run(self, run: Run, differs: tuple[str, ...], kin: str = "") -> StepPace | None:
         mean = run.steps.aggregate(
             ms=Avg("milliseconds"), prompt=Avg("prompt_tokens"), completion=Avg("completion_tokens")
         )
-        seconds, each = (mean["ms"] or 0.0) / 1000, 1.0
+        seconds, each, ranking = (mean["ms"] or 0.0) / 1000, 1.0, self._ranked_anew(run)
+        seconds += max(0.0, ranking - run.steps.mean_seconds_of("rank"))
         alike = self.ran.filter(recipe_name=run.recipe_name, recipe__plan__model=run.recipe["plan"]["model"])
         # The longest loading counts: where it was short, the worker had the models from the run before.
         loading = max(
@@ -253,9 +296,19 @@ class _Past:
             episodes = run.pace_of_episodes()
             if episodes is None:
                 return None
-            seconds, each = episodes[0], run.steps.count() / run.trajectories.count()
+            seconds, each, ranking = episodes[0], run.steps.count() / run.trajectories.count(), 0.0
         tokens = (mean["prompt"] or 0) * each, (mean["completion"] or 0) * each
-        return StepPace(seconds, *tokens, None if self.is_live else loading, differs, kin)
+        return StepPace(seconds, *tokens, None if self.is_live else loading, differs, kin, ranking)
+
+    def _ranked_anew(self, run: Run) -> float:
+        """Seconds that ranking a step takes where nothing was kept of it: what the first run took that ranked these
+        conversations with the same weights."""
+        rank = run.recipe["rank"]
+        if rank["kind"] not in KEPT:
+            return 0.0
+        alike = self.ran.filter(dataset=run.dataset_id, recipe__rank__kind=rank["kind"])
+        first = alike.filter(recipe__rank__model=rank["model"]).last() or run
+        return first.steps.mean_seconds_of("rank")
 
 
 def _differing(recipe: Recipe, run: Run) -> tuple[str, ...] | None:

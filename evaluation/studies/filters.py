@@ -2,6 +2,7 @@
 
 from django_filters import rest_framework as filters
 
+from agents.runs.api import RunFilter
 from annotations.corpus.filters import CreatedAfter
 from evaluation.models import Score, Shard, Study
 
@@ -13,6 +14,10 @@ class StudyFilter(CreatedAfter):
     class Meta:
         model = Study
         fields = ["preset"]
+
+
+class StudyRunFilter(RunFilter):
+    study = filters.NumberFilter(field_name="studies")
 
 
 class ShardFilter(CreatedAfter):

@@ -1,40 +1,41 @@
 """The form that starts a study."""
 
-from typing import Any
+from typing import Any, Self
 
 from django import forms
 from django.db.models import QuerySet
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils.html import format_html
 
+from agents.cookbook import checking, saved, starters
 from agents.encoders import weights
 from agents.memory.searched import lacking_of
 from agents.models import Run
-from agents.recipes import checking, starters
+from agents.models.spending import BudgetLimits
+from agents.recipes.key_values import settings_given
 from agents.recipes.literature import Recipe
 from agents.stages.registry import searched
+from agents.training import preparing
+from agents.training.preparing import Preparing
 from annotations.access import rules
 from annotations.access.rules import User
 from annotations.forms import MOST, MOST_BIG, choice_field
 from annotations.models import Dataset
 from evaluation.models import Study
-from evaluation.models.studies import BudgetLimits
 from evaluation.studies import connecting
 from evaluation.studies.connecting import Through
 from evaluation.studies.running import create_study
 
+AS_SAID = ("", "as each recipe says")
 LESS_OFTEN = ("seed", "preset", "overrides", "budget_tokens", "budget_cost", "budget_seconds", "name")
 
 
 def settings_in(text: str) -> dict[str, str]:
-    """Dotted name -> value as text, from lines of key=value. ValueError names the line that is none."""
-    settings: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        key, equals, value = line.partition("=")
-        if not equals or not key.strip():
-            raise ValueError(f"Line {number}: write key=value, for example rank.top_k=20.")
-        settings[key.strip()] = value.strip()
-    return settings
+    """Dotted name -> value as text, from lines of key=value. ValueError names the line that is none, and the key that
+    comes twice."""
+    lines = [(f"Line {number}", line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    return {key: value.strip() for key, value in settings_given(lines).items()}
 
 
 def at_hand(user: User, datasets: QuerySet[Dataset]) -> str:
@@ -46,6 +47,15 @@ def at_hand(user: User, datasets: QuerySet[Dataset]) -> str:
         .values_list("dataset__name", flat=True)
     )
     return ran.first() or datasets.order_by("pk").values_list("name", flat=True).first() or ""
+
+
+def _why_not(making: Preparing, recipe: Recipe, lacking: list[str]) -> str:
+    """Why a recipe cannot run yet: what is being made for it, with a link to that, else what it lacks."""
+    coming = making.coming(recipe, lacking)
+    if coming is None or coming.job is None:
+        return f"{recipe.name} cannot run yet: it needs {', '.join(lacking)}."
+    address, said = reverse("job", args=[coming.job.pk]), coming.running_text
+    return format_html('{} cannot run yet: <a class="link" href="{}">{}</a>.', recipe.name, address, said)
 
 
 class StudyForm(forms.Form):
@@ -88,21 +98,21 @@ class StudyForm(forms.Form):
     overrides = forms.CharField(
         required=False,
         label="Changed settings",
-        widget=forms.Textarea({"rows": 3, "placeholder": "rank.top_k=20", "spellcheck": "false"}),
-        help_text="One key=value per line; they apply to every chosen recipe.",
+        widget=forms.Textarea({"rows": 3, "placeholder": "recall.k=5", "spellcheck": "false"}),
+        help_text="One key=value per line, for example recall.k=5; they apply to every chosen recipe.",
     )
     name = forms.CharField(required=False, max_length=200, help_text="Empty: named after the recipes and the dataset.")
 
-    def __init__(self, *args, datasets: QuerySet[Dataset], offered: list[Recipe], **kwargs) -> None:
+    def __init__(self, *args, datasets: QuerySet[Dataset], offered: list[Recipe], making: Preparing, **kwargs) -> None:
         super().__init__(*args, **kwargs)
+        self.making = making
         self.offered = {recipe.name: recipe for recipe in offered}
         self.datasets = {dataset.name: dataset for dataset in datasets}
         choice_field(self, "dataset").choices = [("", "choose a dataset"), *((name, name) for name in self.datasets)]
         choice_field(self, "recipes").choices = [(name, name) for name in self.offered]
-        as_said = ("", "as each recipe says")
         answering, encoders = connecting.offered()
-        choice_field(self, "connection").choices = [as_said, *answering]
-        choice_field(self, "encoder").choices = [as_said, *encoders]
+        choice_field(self, "connection").choices = [AS_SAID, *answering]
+        choice_field(self, "encoder").choices = [AS_SAID, *encoders]
         if not encoders:
             del self.fields["encoder"]
         named = self.datasets.get(self["dataset"].value())
@@ -110,6 +120,26 @@ class StudyForm(forms.Form):
         choice_field(self, "splits").choices = [(split, split) for split, _ in self.split_counts]
         self.website_counts = named.website_counts() if named else []
         choice_field(self, "websites").choices = [(name, name) for name, _ in self.website_counts]
+
+    @classmethod
+    def offered_to(cls, user: User, sent: QueryDict | None, query: QueryDict) -> Self:
+        """The form as a user is offered it, with the dataset and the recipes chosen that `query` names."""
+        datasets = Dataset.objects.filter(project__in=rules.projects(user, "evaluate")).order_by("name")
+        offered = saved.listed(user)
+        chosen = query.getlist("recipes") or [query.get("recipe", "grounded")]
+        initial = {
+            "dataset": query.get("dataset", at_hand(user, datasets)),
+            "recipes": [recipe.name for recipe in offered if recipe.name in chosen],
+        }
+        return cls(sent, datasets=datasets, offered=offered, making=preparing.seen_by(user), initial=initial)
+
+    def filled_in(self, query: QueryDict) -> QueryDict:
+        """Its fields as a browser sends them, with what is chosen before anybody has touched it."""
+        fields = (self.data if isinstance(self.data, QueryDict) else query).copy()  # unbound, it is none
+        fields.setdefault("dataset", self.initial["dataset"])
+        if not self.is_bound:
+            fields.setlist("recipes", self.initial["recipes"])
+        return fields
 
     @property
     def has_more(self) -> bool:
@@ -136,19 +166,30 @@ class StudyForm(forms.Form):
         for name in data.get("recipes", []):
             try:
                 weights.require_open(data.get("overrides", {}))
-                settings = through.settings_of(self.offered[name]) | data.get("overrides", {})
+                preset = {"preset": data["preset"]} if data.get("preset") else {}
+                settings = through.settings_of(self.offered[name]) | preset | data.get("overrides", {})
                 changed = checking.vary(self.offered[name], settings)
             except ValueError as error:
                 self.add_error("overrides", f"{name}: {error}")
                 continue
             if lacking := starters.missing(changed):
-                self.add_error("recipes", f"{name} cannot run yet: it needs {', '.join(lacking)}.")
+                self.add_error("recipes", _why_not(self.making, changed, lacking))
             elif data.get("dataset") and (lacking := lacking_of(data["dataset"], searched(changed))):
                 self.add_error("recipes", f"{name} cannot run on it yet: {'; '.join(lacking)}.")
         return data
 
     def _through(self) -> Through:
         return Through(self.cleaned_data.get("connection", ""), self.cleaned_data.get("encoder", ""))
+
+    def started(self, user: User) -> Study | None:
+        """The study, under way; None where it is refused, and the errors say why."""
+        if not self.is_valid():
+            return None
+        try:
+            return self.start(user)
+        except ValueError as error:
+            self.add_error(None, str(error))
+        return None
 
     def start(self, user: User) -> Study:
         """Create and start the study; ValueError says why it cannot start."""

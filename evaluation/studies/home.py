@@ -1,22 +1,27 @@
 """The content of the first page: what waits for the user, what runs, what the last study found, and their datasets."""
 
-from typing import Any
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, Model, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
+from agents.cookbook import saved
 from agents.models import Run
-from agents.recipes import saved
+from agents.recipes import literature
+from agents.stages.registry import searched
 from agents.training import preparing
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.access.rules import User
-from annotations.campaigns.progress import STATES, progress_of
+from annotations.campaigns.progress import STATES, CampaignProgress, progress_of
 from annotations.campaigns.queue import waiting
 from annotations.models import Campaign, Dataset, Job
 from annotations.models.projects import Account
-from annotations.shown_progress import span_text
+from annotations.models.queue import FEWEST_FOR_PACE
+from annotations.shown_progress import ShownProgress, span_text
 from evaluation.models import ReviewQueue, Score, Study
 from evaluation.scores import tables
 from evaluation.studies.showing import NAME as SHOWN
@@ -25,19 +30,20 @@ from evaluation.studies.watching import NAME as WATCHED
 from evaluation.studies.watching import watchable_datasets
 from evaluation.studies.worth import worth_a_look
 
+Shown = TypeVar("Shown", bound=Model)
+
 LATEST = 6
 CARDS = 6
 JUDGED = 2  # queues of review with a card
 RECENT, LOOKED_AT = 12, 3  # of so many runs, so many are named to reviewers
 PLOTTED = 8  # recipes of the last study, best first
 PLOT_WIDTH = 420  # pixels
+LIVE = {name for name, recipe in literature.RECIPES.items() if "exemplar_sets" in searched(recipe)}
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
     user = signed_in(request)
-    studies = [(one, one.progress()) for one in rules.visible(user, Study.objects.select_related("project"))[:LATEST]]
-    visible_jobs = rules.visible(user, Job.objects.select_related("project", "dataset", "created_by"))
-    jobs = [(job, job.live()) for job in visible_jobs[:LATEST]]
+    work = UnderWay.of(user)
     returned = list(waiting.returned(user))
     to_do = waiting.waiting(user)
     judging = to_judge(user)
@@ -54,18 +60,18 @@ def context(request: HttpRequest) -> dict[str, Any]:
         "more_to_do": len(to_do) > CARDS,
         "sentence": sentence(
             sum(one.count for one in to_do) + len(returned) + sum(left for _, left in judging),
-            sum(live.running for _, live in studies + jobs),
+            work,
         ),
-        "running": [(study, live) for study, live in studies if live.running],
-        "working": [(job, live) for job, live in jobs if live.running],
+        "under_way": work.under_way,
+        "more_under_way": work.running + work.queued - len(work.under_way),
         "plot": last,
         "worth_a_look": worth_a_look(request, recorded["rows"][0][0].run) if recorded and recorded["rows"] else [],
         "campaigns": managed,
         "several_projects": len({one.project_id for one, _, _ in managed}) > 1,
         "campaign_states": STATES,
         "datasets": rules.visible(user, Dataset.objects.for_list()).order_by("-created_at")[:LATEST],
-        "studies": [(study, live) for study, live in studies if not live.running],
-        "jobs": [(job, live) for job, live in jobs if not live.running],
+        "studies": [(study, live) for study, live in work.studies if not live.running],
+        "jobs": [(job, live) for job, live in work.jobs if not live.running],
         "agents": (len(ready), len(listed)),
         "next_thing": next_thing(user, ready, len(listed)) if may_evaluate else None,
         "to_look_at": to_look_at(user),
@@ -75,29 +81,83 @@ def context(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def sentence(waiting_for: int, running: int) -> str:
-    """The first sentence of the page for these numbers, as "3 items wait for you; 1 is running." is."""
+@dataclass(frozen=True)
+class UnderWay:
+    """The latest studies and jobs of a user's projects with how far they are, and older ones that are under way.
+    `jobs_running`, `jobs_queued`: how many there are in all."""
+
+    studies: list[tuple[Study, ShownProgress]]
+    jobs: list[tuple[Job, ShownProgress]]
+    jobs_running: int
+    jobs_queued: int
+
+    @classmethod
+    def of(cls, user: User) -> "UnderWay":
+        studies = rules.visible(user, Study.objects.select_related("project"))
+        jobs = rules.visible(user, Job.objects.select_related("project", "dataset", "created_by"))
+        states = Counter(jobs.unfinished().order_by().values_list("state", flat=True))
+        begun = studies.filter(pk__in=Run.objects.open().order_by().values("studies"))
+        return cls(
+            [(one, one.progress()) for one in _with_older(studies, begun)],
+            [(one, one.live()) for one in _with_older(jobs, jobs.filter(state=Job.State.RUNNING))],
+            states[Job.State.RUNNING],
+            states[Job.State.QUEUED],
+        )
+
+    @property
+    def under_way(self) -> list[tuple[str, Study | Job, ShownProgress]]:
+        """What runs, then what waits, each with whether it is a study or a job."""
+        rows: list[tuple[str, Study | Job, ShownProgress]] = [("study", *one) for one in self.studies]
+        rows += [("job", *one) for one in self.jobs]
+        return sorted((row for row in rows if row[2].running), key=lambda row: not _runs(row[2]))
+
+    @property
+    def running(self) -> int:
+        return self.jobs_running + sum(_runs(live) for _, live in self.studies)
+
+    @property
+    def queued(self) -> int:
+        return self.jobs_queued + sum(live.running and not _runs(live) for _, live in self.studies)
+
+
+def _runs(live: ShownProgress) -> bool:
+    """Whether it is done now; what is under way otherwise waits."""
+    return live.running and live.fields["state"] == Run.State.RUNNING
+
+
+def _with_older(rows: QuerySet[Shown], under_way: QuerySet[Shown]) -> list[Shown]:
+    """The latest rows, and older ones of those under way."""
+    latest = list(rows[:LATEST])
+    return latest + list(under_way.exclude(pk__in=[one.pk for one in latest])[:LATEST])
+
+
+def sentence(waiting_for: int, work: UnderWay) -> str:
+    """The first sentence of the page, as "3 items wait for you; 1 is running, 4 wait for their turn." is."""
     waits = (
         f"{waiting_for or 'Nothing'} {'item waits' if waiting_for == 1 else 'items wait' if waiting_for else 'waits'}"
     )
-    return f"{waits} for you; {running or 'nothing'} {'are' if running > 1 else 'is'} running."
+    running, queued = work.running, work.queued
+    turn = f", {queued} {'wait for their' if queued > 1 else 'waits for its'} turn" if queued else ""
+    return f"{waits} for you; {running or 'nothing'} {'are' if running > 1 else 'is'} running{turn}."
 
 
 def defects_of(returned: list[Any]) -> list[str]:
-    """The codes of defects in returned work, each once, in the order in which they were given."""
+    """What is wrong with returned work, each once, in the order in which it was said: the note of a defect, else the
+    question of the rubric that it denies."""
     verdicts = [verdict for one in returned[:CARDS] if (verdict := one.last_return())]
-    return list(dict.fromkeys(defect.code for verdict in verdicts for defect in verdict.defects.all()))
+    told = [defect for verdict in verdicts for defect in verdict.facts(verdict.defects.all())["defects"]]
+    return list(dict.fromkeys(one["note"] or f"Not so: {one['question'] or one['code']}" for one in told))
 
 
 def next_thing(user: User, ready: list[str], total: int) -> tuple[str, str, str] | None:
     """What somebody who may start studies should do next: a sentence, the text of its link, and the address. `ready`:
-    recipes that can run, of `total` in all."""
+    recipes that can run, of `total` in all; those of live pages are not compared on what is recorded."""
     visible = rules.visible(user, Run.objects.order_by())
     last = visible.order_by("-pk").first()
     if last is not None and last.state == Run.State.FAILED and (study := last.studies.first()):
         return f"{last.recipe_name} failed in {study.name}.", "See why", reverse("study", args=[study.pk])
     run = set(visible.values_list("recipe_name", flat=True).distinct())
-    if untried := [name for name in ready if name not in run]:
+    if untried := [name for name in ready if name not in run | LIVE]:
         more = len(untried) - 1
         said = f"{untried[0]} and {more} more are ready and have" if more else f"{untried[0]} is ready and has"
         return f"{said} never run here.", "Compare", f"{reverse('study-new')}?recipe={untried[0]}"
@@ -136,7 +196,7 @@ def campaigns(user: User) -> list[tuple[Campaign, Any, str]]:
     return [(campaign, progress[campaign.pk], held_up(progress[campaign.pk])) for campaign in found]
 
 
-def held_up(progress: Any) -> str:
+def held_up(progress: CampaignProgress) -> str:
     """What a campaign needs next, in a few words."""
     if not progress.sessions:
         return "no sessions yet: organise some"
@@ -190,7 +250,7 @@ def plot(user: User, live: dict[str, str] | None = None) -> dict[str, Any] | Non
 
 
 def pace(one: waiting.Waiting) -> str:
-    """ "your pace: 6 min each, about 1 h 20 min in all"; "" before it is known."""
+    """ "your pace: 6 min each, about 1 h 20 min in all"; before it is known, when it will be."""
     if one.pace is None or one.seconds is None:
-        return ""
+        return f"your pace: known once you have handed in {FEWEST_FOR_PACE}"
     return f"your pace: {span_text(one.pace)} each, about {span_text(one.seconds)} in all"

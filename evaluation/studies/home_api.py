@@ -8,13 +8,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from agents.recipes import saved
+from agents.cookbook import saved
 from agents.training import preparing
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.campaigns.queue import waiting
-from annotations.models import Job, Stage
-from evaluation.models import Study
+from annotations.models import Stage
+from annotations.shown_progress import ShownProgress
 from evaluation.studies import home
 
 
@@ -43,6 +43,7 @@ class UnderWaySerializer(serializers.Serializer):
     kind = serializers.ChoiceField(choices=["study", "job"])
     id = serializers.IntegerField()
     name = serializers.CharField()
+    state = serializers.ChoiceField(choices=["running", "queued"], help_text="Queued: it waits for its turn.")
     says = serializers.CharField(help_text="How far it is.")
 
 
@@ -65,7 +66,7 @@ class HomeSerializer(serializers.Serializer):
     to_do = WaitingSerializer(many=True, help_text="By campaign and stage, what holds up others first.")
     to_judge = ToJudgeSerializer(many=True, help_text="Queues of review that ask them for steps.")
     campaigns = ManagedSerializer(many=True, help_text="Open ones that they manage.")
-    running = UnderWaySerializer(many=True, help_text="Studies and jobs of their projects.")
+    running = UnderWaySerializer(many=True, help_text="Studies and jobs of their projects: what runs, then what waits.")
     agents_ready = serializers.IntegerField()
     agents = serializers.IntegerField()
     next_thing = NextThingSerializer(allow_null=True, help_text="For who may start studies.")
@@ -79,20 +80,22 @@ class HomeView(APIView):
         """What waits for the caller, what runs, and the next sensible thing to do, as on the first page."""
         user = signed_in(request)
         returned, to_do, judging = list(waiting.returned(user)), waiting.waiting(user), home.to_judge(user)
-        running = [*_running(rules.visible(user, Study.objects.all()), "study")]
-        running += _running(rules.visible(user, Job.objects.select_related("dataset", "project")), "job")
+        work = home.UnderWay.of(user)
         listed = saved.listed(user)
         ready = [recipe.name for recipe in preparing.ready(user, listed)]
         may_evaluate = rules.projects(user, "evaluate").exists()
         then = home.next_thing(user, ready, len(listed)) if may_evaluate else None
         waits = sum(one.count for one in to_do) + len(returned) + sum(left for _, left in judging)
         told: dict[str, Any] = {
-            "sentence": home.sentence(waits, len(running)),
+            "sentence": home.sentence(waits, work),
             "returned": returned,
             "to_do": to_do,
             "to_judge": [{"queue": queue.pk, "study": queue.study_id, "left": left} for queue, left in judging],
             "campaigns": [{"campaign": c.pk, "name": c.name, "needs": needs} for c, _, needs in home.campaigns(user)],
-            "running": running,
+            "running": [
+                {"kind": kind, "id": row.pk, "name": str(row), "state": live.fields["state"], "says": _says(live)}
+                for kind, row, live in work.under_way
+            ],
             "agents_ready": len(ready),
             "agents": len(listed),
             "next_thing": then and {"says": then[0], "url": request.build_absolute_uri(then[2])},
@@ -100,12 +103,5 @@ class HomeView(APIView):
         return Response(HomeSerializer(told).data)
 
 
-def _running(rows: Any, kind: str) -> list[dict[str, Any]]:
-    """The rows that are under way, among as many of the latest as the page shows."""
-    found = []
-    for row in rows[: home.LATEST]:
-        live = row.progress() if kind == "study" else row.live()
-        if live.running:
-            says = f"{live.fields['headline']}: {live.fields['detail']}".removesuffix(": ")
-            found.append({"kind": kind, "id": row.pk, "name": str(row), "says": says})
-    return found
+def _says(live: ShownProgress) -> str:
+    return f"{live.fields['headline']}: {live.fields['detail']}".removesuffix(": ")

@@ -7,14 +7,17 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import Http404, QueryDict
 
+from agents.cookbook import saved
+from agents.cookbook.lacking import asks_endpoint
+from agents.cookbook.starters import missing_of
 from agents.models import Run, Trajectory, TrajectoryStep
 from agents.models.steps import TrajectoryStepQuerySet
-from agents.recipes import literature
-from agents.recipes.lacking import asks_endpoint
+from agents.recipes import differences, literature
 from annotations.access import rules
 from annotations.access.rules import User
 from annotations.models import Correction
 from evaluation.judges.agreeing import told_agreements
+from evaluation.judges.plotting import agreement_plot
 from evaluation.metrics import label
 from evaluation.metrics.scores import PRESETS, MetricPreset, preset_named
 from evaluation.models import ReviewedRun, Score, Shard, Study
@@ -24,8 +27,9 @@ from evaluation.scores import tables as score_tables
 from evaluation.scores.breakdowns import RunBreakdown
 from evaluation.scores.reviewed import CorrectedGold
 from evaluation.scores.scoring import RunScores
+from evaluation.studies.expecting import asked
 from evaluation.studies.findings import RunFindings
-from evaluation.studies.forms import BudgetForm
+from evaluation.studies.forms import BudgetForm, StudyForm
 
 SHOWN_SHARDS = 10  # that lost their worker
 SHOWN_CORRECTIONS = 50
@@ -48,9 +52,35 @@ class CorrectedStep:
     runs: list[tuple[Run, bool, bool]]
 
 
+def new_study_context(user: User, form: StudyForm, query: QueryDict) -> dict[str, Any]:
+    """The form of a new study: recipes by family, those that cannot run yet apart unless they are ticked, and what a
+    study of what is chosen would take."""
+    offered, ticked = list(form.offered.values()), form["recipes"].value()
+    lacking = {recipe.name: found for recipe, found in zip(offered, missing_of(offered), strict=True)}
+    coming = {recipe.name: form.making.coming(recipe, lacking[recipe.name]) for recipe in offered}
+    shown = [recipe for recipe in offered if not lacking[recipe.name] or recipe.name in ticked]
+    expected = asked(user, form.filled_in(query), form.datasets, form.offered)
+    refused = bool(form.is_bound and form.errors.get("recipes"))
+    told = [name for name, needs in lacking.items() if needs and (refused or coming[name])]
+    return {
+        "form": form,
+        "families": [
+            (
+                family,
+                [(one, lacking[one.name], coming[one.name]) for one in found],
+                sum(one.name in ticked for one in found),
+            )
+            for family, found in saved.families(shown).items()
+        ],
+        "unready": [(one, lacking[one.name], coming[one.name]) for one in offered if one not in shown],
+        "expected": expected and expected.without_reasons(told),
+        "coming": [] if refused or not expected else [(one.recipe, coming[one.recipe]) for one in expected.recipes],
+    }
+
+
 def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[str, Any]:
     """The template's context. `query`: preset, plot (a metric) and run (whose failures are shown)."""
-    may_evaluate, may_manage = (rights.can(ability, study.project_id) for ability in ("evaluate", "manage"))
+    able = {name: rights.can(name, study.project_id) for name in ("evaluate", "manage", "judge")}
     found = study.runs_with_progress()
     live, runs = study.progress(found), list(found)
     for run in runs:
@@ -59,10 +89,9 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
     changed = reviewed_changes(runs)
     shown_as = REVIEWED if changed and query.get("preset") == REVIEWED else preset
     metrics = score_tables.main_metrics(runs)
-    plotted = query.get("plot", "")
-    plotted = plotted if plotted in metrics else score_tables.PLOTTED[metrics]
+    plotted = named if (named := query.get("plot", "")) in metrics else score_tables.PLOTTED[metrics]
     scores = list(Score.objects.headline(shown_as).filter(run__in=runs))
-    main = score_tables.tables(runs, scores, metrics, plotted)
+    main = score_tables.tables(runs, scores, score_tables.with_people(metrics, scores), plotted)
     ranked = () if metrics in (score_tables.LIVE, score_tables.LIVE_TALKS) else score_tables.RANKING
     shown = _chosen(runs, main, query.get("run"))
     # Failures are not shown of episodes, which have no gold, nor of test splits to who may not see their gold.
@@ -78,6 +107,7 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
         "changed": changed,
         "corrected": corrected_steps(rights, runs) if changed else [],
         "judges": told_agreements(rights, runs),
+        "may_judge": able["judge"],
         "plotted": plotted,
         "plotted_label": label(plotted),
         "tables": main,
@@ -85,12 +115,12 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
         "plot_width": score_tables.PLOT_WIDTH,
         "failing": _failing(told, preset) if told else None,
         "asks_endpoint": any(asks_endpoint(literature.from_dict(run.recipe)) for run in runs),
-        "may_budget": may_evaluate,
+        "may_budget": able["evaluate"],
         "budget": BudgetForm(initial={name: getattr(study, name) for name in BudgetForm.base_fields}),
-        "may_cancel": may_evaluate and live.running and not study.cancel_requested,
-        "may_resume": may_evaluate and not live.running and live.fields["state"] != Run.State.DONE,
+        "may_cancel": able["evaluate"] and live.running and not study.cancel_requested,
+        "may_resume": able["evaluate"] and not live.running and live.fields["state"] != Run.State.DONE,
         "troubled": Shard.objects.filter(run__in=runs).exclude(last_log="").select_related("run")[:SHOWN_SHARDS],
-        "may_manage": may_manage,
+        "may_manage": able["manage"],
         "watched": _watched(runs, shown),
     }
 
@@ -140,13 +170,15 @@ def corrected_steps(rights: rules.Rights, runs: list[Run]) -> list[CorrectedStep
 
 def plots_context(rights: rules.Rights, study: Study, query: QueryDict) -> dict[str, Any]:
     """The plots for this user: slices of test splits only where they may see their gold."""
-    runs = [run for run in study.runs_with_progress() if "rank" in run.recipe]
+    of_all = list(study.runs_with_progress())
+    runs = [run for run in of_all if "rank" in run.recipe]
     preset = _preset(query, study)
 
     def sees(split: str) -> bool:
         return rights.sees_gold(study.project_id, split)
 
-    found = [plots.drawn(data) for data in plots.RunPlots(runs, preset).all(sees)]
+    judges = agreement_plot(told_agreements(rights, of_all))
+    found = [plots.drawn(data) for data in (*plots.RunPlots(runs, preset).all(sees), judges) if data.points]
     hidden, running = not all(sees(run.split) for run in runs), any(not run.is_over for run in runs)
     return {"study": study, "preset": preset, "plots": found, "hidden": hidden, "running": running}
 
@@ -229,4 +261,4 @@ def _failing(run: Run, preset: MetricPreset) -> dict[str, Any]:
         judged = RunScores(run).outcomes(preset) if "rank" in run.recipe else []
         found = breakdown.computed(judged)
     total = sum(count for _, count in found["counts"])
-    return {"run": run, "settings": literature.changed_settings(run.recipe), "total": total} | found
+    return {"run": run, "settings": differences.changed_settings(run.recipe), "total": total} | found

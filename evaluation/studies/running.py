@@ -9,15 +9,20 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
+from agents.cookbook import checking, of_splits, saved, starters
+from agents.cookbook.lacking import missing
+from agents.cookbook.named_models import check_base
+from agents.cookbook.texts import pack_of, planned
 from agents.encoders import weights
 from agents.encoders.memory_limits import explained, is_out_of_memory
 from agents.live.running import LiveRun
 from agents.llm.errors import BudgetExceeded
 from agents.memory.searched import lacking_of
 from agents.models import Run, RunTally
-from agents.recipes import checking, literature, published, saved, starters
-from agents.recipes.lacking import missing
-from agents.recipes.texts import planned
+from agents.models.spending import BudgetLimits
+from agents.recipes import differences, literature
+from agents.recipes.declaring import value_of
+from agents.recipes.settings import LIVE_ONLY, RECORDED_ONLY
 from agents.runs.runner import run_conversations
 from agents.stages.registry import searched
 from annotations.access import rules
@@ -26,7 +31,6 @@ from annotations.models import Dataset, LeaseLost
 from annotations.models.projects import Account
 from annotations.monitor.outages import OUTAGES
 from evaluation.models import Shard, Study
-from evaluation.models.studies import BudgetLimits
 from evaluation.scores.reviewed import store_all_scores
 from evaluation.scores.scoring import judge_step
 from evaluation.studies.budgets import llm_of
@@ -37,9 +41,6 @@ logger = logging.getLogger(__name__)
 shard_task: Any = None
 """Celery's task that works on a shard; `evaluation.apps` sets it."""
 SLICE_SECONDS = 240  # a message must not live longer than the broker's visibility timeout, nor a task than its limit
-
-
-# Planning -----------------------------------------------------------------------------------------------------------
 
 
 def create_study(
@@ -77,7 +78,7 @@ def create_study(
         study = Study.objects.create(
             project=dataset.project,
             name=(name or f"{', '.join(recipes)} on {dataset.name}")[:200],
-            preset=preset or chosen[0].preset,
+            preset=chosen[0].preset,
             created_by=user,
             **Study.budget_fields(**(budget or {})),
         )
@@ -109,11 +110,15 @@ def _check(recipes: list[str], preset: str | None, limit: int | None, seeds: lis
 def as_it_runs(recipe: "literature.Recipe", overrides: dict[str, str], preset: str | None) -> "literature.Recipe":
     """The recipe as it will run: with changed settings, and with models of this installation where it names none. These
     change no setting that somebody has set, by `overrides` or in a saved recipe. ValueError names the setting that is
-    wrong, or that such a model does not read."""
-    first = literature.with_preset(recipe, preset) if preset else recipe
-    varied = checking.vary(first, overrides)
+    wrong, or that such a model, or the preset, leaves without anything that reads it."""
+    preset = overrides.get("preset") or preset
+    first = literature.in_preset(recipe, preset) if preset else recipe
     told_from, named = _settings_that_count(recipe, first)
-    named |= overrides.keys()
+    varied = checking.vary(first, overrides)
+    check_base(varied, overrides)
+    read = checking.read_by(varied)
+    _check_preset(recipe, first, told_from, named - read)
+    named = named & read | overrides.keys()
     filled = starters.with_starters(varied, named)
     try:
         checking.check(told_from, filled, sorted(named))
@@ -126,6 +131,19 @@ def as_it_runs(recipe: "literature.Recipe", overrides: dict[str, str], preset: s
     return filled
 
 
+def _check_preset(
+    recipe: "literature.Recipe", first: "literature.Recipe", told_from: "literature.Recipe", idle: Collection[str]
+) -> None:
+    """ValueError where a study's preset leaves one of the idle settings by which a recipe was derived without anything
+    that reads it."""
+    unread = sorted(checking.read_by(recipe).intersection(idle) - checking.read_by(first))
+    try:
+        if unread:
+            checking.check(told_from, first, unread)
+    except ValueError as error:
+        raise ValueError(f"{error}; preset={first.preset} sets that otherwise") from error
+
+
 def _settings_that_count(
     recipe: "literature.Recipe", first: "literature.Recipe"
 ) -> "tuple[literature.Recipe, set[str]]":
@@ -134,7 +152,7 @@ def _settings_that_count(
     if recipe.name in literature.RECIPES:
         return first, set()
     root = next((one for one in saved.ancestors(recipe) if one.name in literature.RECIPES), first)
-    changed = literature.changed(recipe, root)
+    changed = differences.changed(recipe, root)
     return root, {name for name in changed if not name.startswith(("quirks.", "preset"))}
 
 
@@ -151,15 +169,27 @@ def _recipe(
     recipe: "literature.Recipe", overrides: dict[str, str], preset: str | None, dataset: Dataset
 ) -> "literature.Recipe":
     recipe = as_it_runs(recipe, overrides, preset)
+    read, changed = checking.read_by(recipe), differences.changed(recipe)
+    if not dataset.is_live and (idle := sorted(LIVE_ONLY & read & changed.keys())):
+        name, said = idle[0], f"{idle[0]} would change nothing on {dataset.name}: it needs live episodes"
+        mend = "" if name in overrides else f"; {recipe.name} was derived by it, so set {name}={changed[name][0]}, too"
+        raise ValueError(f"{said}{mend}")
+    of_recorded = [name for name, value in RECORDED_ONLY.items() if name in read and value_of(recipe, name) == value]
+    if dataset.is_live and of_recorded:
+        said = f"{of_recorded[0]}={RECORDED_ONLY[of_recorded[0]]} is of recorded steps alone"
+        raise ValueError(f"{said}, and {dataset.name} holds goals that are done live")
     if reason := unready(recipe, dataset):
         raise ValueError(reason)
+    if "compose.shots" in overrides:
+        checking.check_shots(recipe, pack_of(recipe, dataset), overrides)
     return recipe
 
 
 def _on_split(recipe: "literature.Recipe", split: str, named: Collection[str]) -> "literature.Recipe":
-    """The recipe with the settings that the paper chose for that split, except where somebody `named` the setting."""
-    chosen = published.settings_on(recipe.name, split)
-    return literature.override(recipe, {name: value for name, value in chosen.items() if name not in named})
+    """The recipe with the settings that the paper chose for that split, except where somebody `named` the setting, or
+    derived the recipe by it."""
+    chosen, own = of_splits.chosen_for(recipe, split), {*named, *differences.changed(recipe)}
+    return literature.override(recipe, {name: value for name, value in chosen.items() if name not in own})
 
 
 def publish_on_commit(shards: QuerySet[Shard]) -> None:
@@ -178,21 +208,18 @@ def publish_shards(shards: QuerySet[Shard]) -> None:
     Shard.objects.filter(pk__in=waiting).note_message()
 
 
-# Working ------------------------------------------------------------------------------------------------------------
-
-
 def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
     """Work on a claimed shard to its end, or for one slice, after which it is queued again, behind what waits.
 
     An error of the work is stored on the row. Losing the lease is no error: another worker goes on.
     """
-    run = shard.run
-    begun = time.monotonic()
+    run, begun = shard.run, time.monotonic()
 
     def after_batch() -> None:
         shard.got_on()
         on_batch()
-        if stopping.asked() or time.monotonic() - begun > SLICE_SECONDS or shard.makes_way():
+        is_over = stopping.asked() or time.monotonic() - begun > SLICE_SECONDS or shard.makes_way()
+        if is_over and not shard.is_decided():  # after its last batch it would wait behind all others for nothing
             raise stopping.SliceOver
 
     run.begin()
@@ -267,9 +294,6 @@ def _try(shard: Shard, on_batch: Callable[[], None]) -> None:
         work(shard, on_batch)
     except Exception:  # recorded on the row by `work`; another attempt follows
         logger.exception("%s failed", shard)
-
-
-# Ending -------------------------------------------------------------------------------------------------------------
 
 
 def resume_study(study: Study) -> None:

@@ -13,17 +13,19 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import transaction
 
+from agents.cookbook import lacking, saved, starters
 from agents.llm import connection
 from agents.memory.searched import lacking_of
 from agents.models import Run, SavedRecipe
-from agents.recipes import lacking, literature, saved, starters
+from agents.models.spending import BudgetLimits
+from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.stages.registry import planner_of, searched
 from agents.training import preparing
 from annotations.models import Dataset, Project
 from annotations.models.projects import Account
+from annotations.text.amounts import amount
 from evaluation.models import ReviewChoice, ReviewQueue, Study
-from evaluation.models.studies import BudgetLimits
 from evaluation.reviews.choosing import make_queue
 from evaluation.studies.running import create_study, planned_recipe, publish_on_commit
 
@@ -56,12 +58,11 @@ class SampleStudy:
     seconds: int | None = None  # of model calls at most
 
 
+COMPARED = SampleStudy("What grounded is made of", "sample", ("grounded", *VARIANTS), TESTS)
 STUDIES = (
-    SampleStudy("The same errands, one task at a time", "sample-tasks", ("grounded",), TESTS[1:]),
+    COMPARED,  # first, as its intervals are what the first page shows
     SampleStudy("Ranking turns as WebLINX does", "sample-weblinx", ("dmr-minilm",), ("test_iid",)),
-    SampleStudy(
-        "What grounded is made of", "sample", ("grounded", *VARIANTS), TESTS
-    ),  # last, as the first page shows the newest
+    SampleStudy("The same errands, one task at a time", "sample-tasks", ("grounded",), TESTS[1:]),
 )
 
 
@@ -88,7 +89,7 @@ class GrowingStudy:
 
     def recipes(self) -> list[Recipe]:
         """The recipes in the order in which they are queued: the quick ones, an agent of each family, the others.
-        Recipes whose exemplar sets a person has to import are left out: the study would never be over."""
+        Recipes that are shown exemplar sets are left out: these are of live pages."""
         built = [one for one in literature.RECIPES.values() if one.data == self.data and not one.needs]
         found = [one for one in built if "exemplar_sets" not in searched(one)]
         places = {name: place for place, name in enumerate(self.first)}
@@ -119,20 +120,23 @@ AGENTS = (
 
 
 def make_studies(project: Project, say: Callable[[str], None]) -> None:
-    """Queue those studies that are not there yet and whose datasets are."""
-    manager = get_user_model().objects.get(username="admin")
+    """Queue those studies that are not there yet and whose datasets are, and have those begin that grow. The ranker
+    that most recipes wait for, which takes a minute, comes after the first study."""
+    manager, datasets = (
+        get_user_model().objects.get(username="admin"),
+        {one.name: one for one in project.datasets.all()},
+    )
     with transaction.atomic():
         _save_variants(project, manager)
         for one in STUDIES:
-            if one is STUDIES[-1]:  # it takes longest, and most recipes wait for a ranker that takes two minutes
-                preparing.make_cheap(project, say, most=1)
-            dataset = Dataset.objects.filter(project=project, name=one.dataset).first()
-            if dataset is None or project.studies.filter(name=one.name).exists():
+            if one.dataset not in datasets or project.studies.filter(name=one.name).exists():
                 continue
-            study = _queue(one, dataset, manager)
-            say(f"{study}: {study.runs.count()} runs queued")
+            study = _queue(one, datasets[one.dataset], manager)
+            say(f"{study}: {amount(study.runs.count(), 'run')} queued")
+            if one is STUDIES[0]:
+                preparing.make_cheap(project, say, most=1)
     for each in AGENTS:
-        if not project.studies.filter(name=each.name).exists():
+        if each.dataset in datasets and not project.studies.filter(name=each.name).exists():
             each.waiting.touch()
     if not project.review_queues.exists():
         _asking().touch()
@@ -141,7 +145,7 @@ def make_studies(project: Project, say: Callable[[str], None]) -> None:
 def ask_reviewers() -> ReviewQueue | None:
     """Once the study that compares parts of `grounded` is over, ask reviewers which of its runs is right where they
     disagree. None where that was asked before, or they never disagree."""
-    study = Study.objects.filter(project__slug="sample", name=STUDIES[-1].name).first() if _asking().exists() else None
+    study = Study.objects.filter(project__slug="sample", name=COMPARED.name).first() if _asking().exists() else None
     if study is None or study.runs.open().exists():
         return None
     try:
@@ -176,10 +180,17 @@ def _grow(one: GrowingStudy) -> list[Run]:
         left = [recipe for recipe in one.recipes() if recipe.name not in held]
         if not left or (begun and study is None) or (study and study.cancel_requested):
             one.waiting.unlink(missing_ok=True)
+            if study:
+                study.expect([])
             return []
+        free = [recipe for recipe in left if _asks_for_nothing(recipe)]
         if study and study.runs.open().exists():
+            study.expect([recipe.name for recipe in free])
             return []
-        chosen = next((recipe for recipe in left if _runs_for_nothing(recipe, dataset)), None)
+        chosen = next((recipe for recipe in free if _is_ready(recipe, dataset)), None)
+        coming = [recipe.name for recipe in free if recipe != chosen]
+        if study:
+            study.expect(coming)
         if chosen is None:
             return []
         if study is not None:
@@ -188,16 +199,19 @@ def _grow(one: GrowingStudy) -> list[Run]:
                 publish_on_commit(study.plan_run(dataset, fitted, split, 0, CONVERSATIONS).shards.waiting())
             return list(study.runs.open())
         study = _queue(one.begun_with(chosen), dataset, manager)
+        study.expect(coming)
         transaction.on_commit(lambda: one.waiting.write_text(str(study.pk)))
         return list(study.runs.all())
 
 
-def _runs_for_nothing(recipe: Recipe, dataset: Dataset) -> bool:
-    """Whether the recipe can run now without asking an endpoint that people pay for, as nobody has ordered this
-    study."""
+def _asks_for_nothing(recipe: Recipe) -> bool:
+    """Whether the recipe runs without asking an endpoint that people pay for, as nobody has ordered this study."""
     filled = starters.with_starters(recipe)
-    if lacking.asks_endpoint(filled) and not connection.embedded_model(literature.asked_model(filled)):
-        return False
+    return not lacking.asks_endpoint(filled) or bool(connection.embedded_model(literature.asked_model(filled)))
+
+
+def _is_ready(recipe: Recipe, dataset: Dataset) -> bool:
+    filled = starters.with_starters(recipe)
     return not (lacking.missing(filled) or lacking_of(dataset, searched(filled)))
 
 

@@ -5,11 +5,10 @@ from rest_framework import serializers
 
 from agents.models import Run
 from agents.recipes import literature
-from annotations.access.requests import RequestSerializer
+from annotations.access.requests import OwnRelatedField, RequestSerializer
 from annotations.corpus.serializers import UsernameField
 from annotations.forms import MOST, MOST_BIG
 from annotations.hosts.identity import shown
-from annotations.jobs.serializers import OwnRelatedField
 from annotations.models import Dataset, Split
 from evaluation.metrics.apart import caution
 from evaluation.models import Score, Shard, Study
@@ -71,7 +70,7 @@ class StudyRequestSerializer(RequestSerializer):
         help_text="Names of websites: conversations on others are left out. Empty: all.",
     )
     overrides = OverridesField(
-        child=serializers.CharField(), default=dict, help_text='Settings to change, such as {"rank.top_k": "20"}.'
+        child=serializers.CharField(), default=dict, help_text='Settings to change, such as {"recall.k": "5"}.'
     )
     preset = serializers.ChoiceField(choices=Study.Preset.choices, required=False, allow_null=True, default=None)
     connection = serializers.CharField(
@@ -115,7 +114,16 @@ class ForecastSerializer(serializers.Serializer):
         allow_null=True, help_text="Seconds of these to load models and embed what is recalled. null: not known."
     )
     cost = serializers.FloatField(help_text="Of the recipes of which it is known.")
+    unknown = serializers.ListField(
+        child=serializers.CharField(), help_text="Recipes whose time is not known: `seconds` is without them."
+    )
     waiting = serializers.IntegerField(help_text="Runs of other studies that come before it.")
+    waiting_jobs = serializers.IntegerField(
+        source="ahead.jobs", help_text="Trainings and other jobs that come before it at the worker."
+    )
+    waiting_seconds = serializers.FloatField(
+        source="ahead.seconds", help_text="Until its turn, of the runs and jobs of which it is known."
+    )
     recipes = RecipeForecastSerializer(many=True)
     sentences = serializers.ListField(child=serializers.CharField(), help_text="As the form says it.")
 

@@ -9,13 +9,12 @@ from rest_framework.reverse import reverse
 
 from agents.environments.protocol import NoSuchTask
 from agents.live.showing import LONGEST_GOAL, WHERE, ShownGoal
-from agents.serializers import TrajectorySerializer
+from agents.replay.serializers import TrajectorySerializer
 from annotations.access import idempotency, rules
 from annotations.access.api_rules import JobThrottle, StartsWork
 from annotations.access.people import signed_in
-from annotations.access.requests import RequestSerializer
+from annotations.access.requests import OwnRelatedField, RequestSerializer
 from annotations.forms import MOST
-from annotations.jobs.serializers import OwnRelatedField
 from annotations.models import Project
 from evaluation.studies.showing import Begun, show
 

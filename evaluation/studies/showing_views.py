@@ -12,7 +12,7 @@ from agents.environments.task_sets import FREE
 from agents.live.showing import LONGEST_GOAL, WHERE, ShownGoal, shown_tasks
 from annotations.access import rules
 from annotations.access.people import signed_in
-from annotations.forms import MOST, choice_field, row_field
+from annotations.forms import MOST, choice_field, offer_projects
 from annotations.models import Project
 from evaluation.studies.showing import show
 
@@ -39,7 +39,7 @@ class ShowForm(forms.Form):
 
     def __init__(self, *args, projects: QuerySet[Project], environment: str, **kwargs) -> None:
         super().__init__(*args, **kwargs)
-        row_field(self, "project").queryset = projects
+        offer_projects(self, projects)
         self.problem = ""
         try:
             tasks = shown_tasks(environment)

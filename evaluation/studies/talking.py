@@ -5,8 +5,8 @@ They have one such conversation under way at a time in a project: who asks meanw
 
 from django.db import transaction
 
+from agents.cookbook import saved
 from agents.live.showing import ShownGoal
-from agents.recipes import saved
 from annotations.access import rules
 from annotations.models import Project
 from annotations.models.projects import Account

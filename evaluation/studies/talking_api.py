@@ -7,11 +7,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from agents.live.showing import LONGEST_GOAL
-from agents.serializers import TrajectorySerializer
+from agents.replay.serializers import TrajectorySerializer
 from annotations.access import idempotency, rules
 from annotations.access.people import signed_in
-from annotations.access.requests import RequestSerializer
-from annotations.jobs.serializers import OwnRelatedField
+from annotations.access.requests import OwnRelatedField, RequestSerializer
 from annotations.models import Project
 from evaluation.studies.showing_api import BeginsEpisode
 from evaluation.studies.talking import talk

@@ -7,12 +7,12 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from agents.cookbook import saved
+from agents.cookbook.starters import missing_of
 from agents.live.showing import LONGEST_GOAL, shown_tasks
-from agents.recipes import saved
-from agents.recipes.starters import missing_of
 from annotations.access import rules
 from annotations.access.people import signed_in
-from annotations.forms import choice_field, row_field
+from annotations.forms import choice_field, offer_projects
 from annotations.models import Project
 from evaluation.studies.talking import ENVIRONMENT, talk
 
@@ -32,7 +32,7 @@ class TalkForm(forms.Form):
 
     def __init__(self, *args, projects: QuerySet[Project], recipes: list[str], **kwargs) -> None:
         super().__init__(*args, **kwargs)
-        row_field(self, "project").queryset = projects
+        offer_projects(self, projects)
         choice_field(self, "recipe").choices = [(name, name) for name in recipes]
         choice_field(self, "website").choices = [(name, name) for name in shown_tasks(ENVIRONMENT)]
 

@@ -1,29 +1,23 @@
 """The first page, and the pages of studies."""
 
-from typing import Any
-
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from agents.recipes import saved
-from agents.recipes.starters import missing_of
 from annotations.access import rules
 from annotations.access.downloads import attachment
 from annotations.access.people import signed_in
-from annotations.models import Dataset
 from annotations.paging import page_of
 from evaluation.models import Score, Study
 from evaluation.scores import exporting, plots
 from evaluation.scores.reviewed import store_all_scores
 from evaluation.studies import home, watching
-from evaluation.studies.expecting import asked
-from evaluation.studies.forms import BudgetForm, StudyForm, at_hand, budget_of
-from evaluation.studies.page import failures_context, plots_context, study_context
+from evaluation.studies.forms import BudgetForm, StudyForm, budget_of
+from evaluation.studies.page import failures_context, new_study_context, plots_context, study_context
 from evaluation.studies.running import resume_study
 
 
@@ -39,43 +33,12 @@ def studies(request: HttpRequest) -> HttpResponse:
 
 
 def study_new(request: HttpRequest) -> HttpResponse:
-    datasets = Dataset.objects.filter(project__in=rules.projects(request.user, "evaluate")).order_by("name")
     if not rules.projects(request.user, "evaluate").exists():
         raise PermissionDenied("Starting a study needs the role of an admin in a project; ask one of its admins.")
-    offered = saved.listed(request.user)
-    chosen = request.GET.getlist("recipes") or [request.GET.get("recipe", "grounded")]
-    initial = {
-        "dataset": request.GET.get("dataset", at_hand(request.user, datasets)),
-        "recipes": [recipe.name for recipe in offered if recipe.name in chosen],
-    }
-    form = StudyForm(request.POST or None, datasets=datasets, offered=offered, initial=initial)
-    if request.method == "POST" and form.is_valid():
-        try:
-            return redirect("study", form.start(request.user).pk)
-        except ValueError as error:
-            form.add_error(None, str(error))
-    lacking = {recipe.name: found for recipe, found in zip(offered, missing_of(offered), strict=True)}
-    ticked = form["recipes"].value()
-    shown = [recipe for recipe in offered if not lacking[recipe.name] or recipe.name in ticked]
-    context = {
-        "form": form,
-        "families": [
-            (family, [(one, lacking[one.name]) for one in found], sum(one.name in ticked for one in found))
-            for family, found in saved.families(shown).items()
-        ],
-        "unready": [(one, lacking[one.name]) for one in offered if one not in shown],
-        "expected": asked(request.user, _filled_in(request, initial), form.datasets, form.offered),
-    }
-    return render(request, "evaluation/study_new.html", context)
-
-
-def _filled_in(request: HttpRequest, initial: dict[str, Any]) -> QueryDict:
-    """The fields of the form as a query, with the preselected dataset and recipes."""
-    fields = (request.POST or request.GET).copy()
-    fields.setdefault("dataset", initial["dataset"])
-    if not request.POST:
-        fields.setlist("recipes", initial["recipes"])
-    return fields
+    form = StudyForm.offered_to(request.user, request.POST or None, request.GET)
+    if form.is_bound and (started := form.started(request.user)):
+        return redirect("study", started.pk)
+    return render(request, "evaluation/study_new.html", new_study_context(request.user, form, request.GET))
 
 
 @require_POST
@@ -103,11 +66,15 @@ def study_plots(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def study_plots_csv(request: HttpRequest, pk: int) -> HttpResponseBase:
-    """The points of all plots that this person may see."""
+    """The points of all plots that this person may see; of one where `plot` names it."""
     found = get_object_or_404(_visible(request), pk=pk)
     context = plots_context(rules.rights_of(request), found, request.GET)
-    text = exporting.to_csv(plots.COLUMNS, (row for plot in context["plots"] for row in plot.data.rows()))
-    name = f"study-{pk}-plots.csv"
+    shown = {plot.data.name: plot.data for plot in context["plots"]}
+    if "plot" in request.GET and request.GET["plot"] not in shown:
+        raise Http404
+    chosen = [shown[request.GET["plot"]]] if "plot" in request.GET else list(shown.values())
+    text = exporting.to_csv(plots.COLUMNS, (row for data in chosen for row in data.rows()))
+    name = f"study-{pk}-{request.GET.get('plot', 'plots')}.csv"
     return attachment(HttpResponse(text, content_type="text/csv; charset=utf-8"), name, found.project)
 
 

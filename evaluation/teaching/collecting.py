@@ -90,14 +90,14 @@ class Teaching:
         decided = TrajectoryStep.objects.with_gold().filter(run__dataset=self.dataset, step__in=train)
         standing = reviews.of_recorded(decided.values("step"))
         overtaken = reviews.standing().filter(verdict=ReviewVerdict.GOLD_WRONG, step__step__in=corrections)
-        said = _Said(standing, overtaken.exclude(pk__in=[one.pk for one in standing]))
+        said = _ReviewsByStep(standing, overtaken.exclude(pk__in=[one.pk for one in standing]))
         rows = rows.filter(pk__in=train.filter(pk__in=[*said.steps(), *corrections])).prefetch_related("targets")
         rows = rows.order_by("turn__conversation__position", "turn__conversation", "turn__index", "index")
         every = (said.taught(step, corrections.get(step.pk)) for step in rows)
         return [one for one in every if one.teaches]
 
 
-class _Said:
+class _ReviewsByStep:
     """Reviews by the step and the action that they are of."""
 
     def __init__(self, standing: Iterable[Review], overtaken: Iterable[Review]) -> None:

@@ -28,7 +28,7 @@ PROMPT: Paradigm = "multichoice"
 
 
 @dataclass(frozen=True)
-class _AskedStep:
+class _StepAsAsked:
     """What a step is asked with, and what answers to it are."""
 
     taught: TaughtStep
@@ -92,10 +92,14 @@ class LessonLines:
             one, told = asked.taught, asked.told()
             why = "corrected" if one.correction else "confirmed" if one.refused else ""
             if why and (answer := asked.answer(asked.gold)):
-                yield {"messages": asked.messages + answer, "lesson": why, "action": _shown(asked.gold)} | told
+                yield {"messages": asked.messages + answer, "lesson": why, "action": _action_row(asked.gold)} | told
             for said in one.accepted:
                 if answer := asked.answer(said.action):
-                    line = {"messages": asked.messages + answer, "lesson": "accepted", "action": _shown(said.action)}
+                    line = {
+                        "messages": asked.messages + answer,
+                        "lesson": "accepted",
+                        "action": _action_row(said.action),
+                    }
                     yield line | told | _said_by(said)
 
     def dpo(self) -> Iterator[dict[str, Any]]:
@@ -108,7 +112,7 @@ class LessonLines:
                 rejected = asked.answer(action)
                 if chosen and rejected and chosen != rejected:
                     line = {"prompt": asked.messages, "chosen": chosen, "rejected": rejected, "lesson": why}
-                    yield line | {"action": _shown(asked.gold), "rejected_action": _shown(action)} | told | by
+                    yield line | {"action": _action_row(asked.gold), "rejected_action": _action_row(action)} | told | by
 
     def process(self) -> Iterator[dict[str, Any]]:
         """Every judged step of a trajectory with a label: whether what the agent did there is right."""
@@ -119,9 +123,9 @@ class LessonLines:
                 answer = asked.answer(said.action)
                 for place in _judged(said) if answer else ():
                     line = {"prompt": asked.messages, "completion": answer, "label": label}
-                    yield line | {"action": _shown(said.action)} | told | _said_by(said) | place
+                    yield line | {"action": _action_row(said.action)} | told | _said_by(said) | place
 
-    def _asked(self) -> Iterator[_AskedStep]:
+    def _asked(self) -> Iterator[_StepAsAsked]:
         """The steps that can be shown, each with its prompt. Without those whose gold or page is wrong."""
         every = (one for one in Teaching(self.dataset).steps() if not one.is_left_out and one.step.snapshot_id)
         for conversation, steps in groupby(every, lambda one: one.step.turn.conversation_id):
@@ -142,7 +146,7 @@ FORMS: dict[str, Callable[[LessonLines], Iterator[dict[str, Any]]]] = {
 """What lessons can be had as."""
 
 
-def _prompt(one: TaughtStep, seen: Observation) -> _AskedStep:
+def _prompt(one: TaughtStep, seen: Observation) -> _StepAsAsked:
     ids, step = set(node_ids(seen.root)), one.step
     said = [action.node_id for action in (*(said.action for said in (*one.accepted, *one.refused)), *one.mistaken)]
     named = {node for node in (*step.reachable_gold(), *said) if node and node in ids}
@@ -156,10 +160,10 @@ def _prompt(one: TaughtStep, seen: Observation) -> _AskedStep:
         {"role": "system", "content": PageWording.of(webnav()).system},
         {"role": "user", "content": f"'''\n{shown.context}\n'''\n\n{shown.input}"},
     ]
-    return _AskedStep(one, messages, seen.root, nodes, seen.instruction, past)
+    return _StepAsAsked(one, messages, seen.root, nodes, seen.instruction, past)
 
 
-def _shown(action: Action) -> dict[str, Any]:
+def _action_row(action: Action) -> dict[str, Any]:
     return {"operation": action.operation, "value": action.value, "node_id": action.node_id}
 
 

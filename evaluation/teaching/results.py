@@ -10,8 +10,8 @@ from agents.models import Run, TrainedModel
 from annotations.access import rules
 from annotations.access.rules import Rights
 from annotations.models import Split
+from evaluation.comparing.choosing import query_of, tells_gold
 from evaluation.comparing.steps import PairedDifference, RunDifferences
-from evaluation.comparing.views import query_of, tells_gold
 from evaluation.models import Study
 from evaluation.studies.running import create_study
 

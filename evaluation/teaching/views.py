@@ -2,13 +2,14 @@
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from agents.models import TrainedModel
 from annotations.access import rules
 from annotations.access.downloads import stream_rows
 from annotations.access.people import signed_in
+from annotations.corpus.views import visible_dataset
 from annotations.models import Dataset, Split
 from annotations.paging import page_of
 from evaluation.teaching.collecting import Teaching
@@ -26,7 +27,7 @@ WORDS = {
 @require_http_methods(["GET", "POST"])
 def lessons(request: HttpRequest, name: str) -> HttpResponse:
     """POST starts a study of a taught model and another on held-out conversations."""
-    dataset = _dataset(request, name)
+    dataset = visible_dataset(request, name)
     if request.method == "POST":
         rules.require(request.user, "evaluate", dataset.project)
         return _measured(request, dataset)
@@ -64,14 +65,10 @@ def _measured(request: HttpRequest, dataset: Dataset) -> HttpResponse:
 @require_GET
 def lessons_file(request: HttpRequest, name: str, form: str) -> HttpResponseBase:
     """Lines to train on elsewhere; of the train split alone."""
-    dataset = _dataset(request, name)
+    dataset = visible_dataset(request, name)
     rules.require(request.user, "export", dataset.project)
     if form not in FORMS:
         raise Http404
     return stream_rows(
         "jsonl", FORMS[form](LessonLines(dataset)), (), f"{dataset.name}-lessons-{form}", dataset.project
     )
-
-
-def _dataset(request: HttpRequest, name: str) -> Dataset:
-    return get_object_or_404(rules.visible(request.user, Dataset.objects.select_related("project")), name=name)

@@ -2,8 +2,8 @@
 
 import threading
 
-from agents.llm.budget import SpendLimits, Spent
 from agents.llm.protocol import Reply, Request
+from agents.types import SpendLimits, Spent
 
 
 class MemoryBudget:

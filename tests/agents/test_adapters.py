@@ -23,6 +23,7 @@ from agents.training.settings import CausalSettings, make_settings
 from agents.training.weights import load_tokenizer
 from agents.words.generator import ChatPrompt
 from tests.agents.training_world import TextSamples, text_pairs
+from tests.quick import first_is_quick
 from tests.tiny_models import tiny_causal, tiny_t5
 
 PAIRS = text_pairs(8)
@@ -62,7 +63,7 @@ def bases(tmp_path_factory) -> dict[str, Path]:
     }
 
 
-@pytest.mark.parametrize("kind", ["causal", "seq2seq"])
+@first_is_quick("kind", ["causal", "seq2seq"])
 def test_an_adapter_learns_and_its_base_stays_as_it_is(kind, bases, tmp_path) -> None:
     base, told = bases[kind], []
     before = sums(base)
@@ -90,6 +91,7 @@ def test_an_adapter_learns_and_its_base_stays_as_it_is(kind, bases, tmp_path) ->
     torch.testing.assert_close(beside, whole, atol=1e-4, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_holds_the_adapter_alone_and_a_training_goes_on_from_it(bases, tmp_path) -> None:
     task, settings = task_of("causal", bases["causal"], epochs=2)
     train(task, settings, tmp_path / "whole")
@@ -104,6 +106,7 @@ def test_a_checkpoint_holds_the_adapter_alone_and_a_training_goes_on_from_it(bas
         torch.testing.assert_close(found, wanted, msg=name)
 
 
+@pytest.mark.slow
 def test_an_adapter_on_an_adapter_is_merged_into_it(bases, tmp_path) -> None:
     task, settings = task_of("causal", bases["causal"], epochs=1)
     train(task, settings, tmp_path / "work1")

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from agents.cookbook import checking
 from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.learned.fit import Settings
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.pipeline import Pipeline
-from agents.recipes import checking, literature
+from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts
 from agents.stages.state import StepState

@@ -1,14 +1,18 @@
 """A changed setting counts or is refused, in one sentence that names it and what would read it."""
 
 import dataclasses
+import re
 from functools import cache
 
 import pytest
 
-from agents.recipes import checking, literature
+from agents.cookbook import checking
+from agents.prompts.packs import webnav
+from agents.recipes import literature
 from agents.recipes.declaring import settings_of, values_of
 from agents.recipes.literature import RECIPES, Recipe
-from agents.stages.registry import KINDS
+from agents.stages.kind import StageKind
+from agents.stages.registry import KINDS, recipe_kinds
 
 NOTHING = "would change nothing in"
 
@@ -30,6 +34,7 @@ NOTHING = "would change nothing in"
             "plan.kind=grounded with .*, or plan.kind=multichoice, generation, ",
         ),
         ("grounded", "rank.exact=true", "rank.exact", "rank.kind=dmr"),
+        ("self-map", "rank.kind=score_file rank.base=other", "rank.base", "rank.kind=cross_encoder or dmr"),
         ("mindact-icl", "compose.context_tokens=100", "compose.context_tokens", "plan.kind=trajectory"),
         ("mindact-icl", "plan.constrained=true", "plan.constrained", "plan.backend=local"),
         ("mindact", "observe.observation=image", "observe.observation=image", "plan.backend=endpoint"),
@@ -67,8 +72,70 @@ NOTHING = "would change nothing in"
         ("grounded", "recall.memory=fixed", "recall.memory=fixed", "a prompt that shows recalled steps: plan.kind"),
         ("mindact-icl", "recall.exemplars=semantic", "recall.exemplars=semantic", "recall.exemplar_k of at least 1"),
         ("grounded", "plan.model=x recall.k=9", "recall.k", "an empty plan.model"),
+        (
+            "self-map",
+            "recall.memory=none recall.rationales=stored",
+            "recall.rationales",
+            "recall.memory other than none",
+        ),
+        ("self-map", "recall.k=0 recall.rationales=stored", "recall.rationales", "recall.k of at least 1"),
+        ("self-map", "recall.k=0 recall.encoder=x", "recall.encoder", "recall.k of at least 1"),
+        ("self-map", "recall.k=0 recall.state_in_query=true", "recall.state_in_query", "recall.k of at least 1"),
+        ("self-map", "recall.k=0 simplify.memory_pages=whole", "simplify.memory_pages", "recalled steps or exemplars"),
+        (
+            "self-map",
+            "recall.k=0 quirks.q11_item_without_trajectory=false",
+            "quirks.q11_item_without_trajectory",
+            "recall.k of at",
+        ),
+        ("mindact", "recall.memory=fixed", "recall.memory=fixed", "recall.k of at least 1"),
+        ("bare", "preset=corrected rank.top_k=20", "rank.top_k", "quirks.q27_fails_unasked=true"),
+        ("grounded", "rank.top_k=1", "rank.top_k", "plan.kind other than grounded, which takes the best element"),
+        ("weblinx-flan-t5", "rank.kind=none rank.top_k=3", "rank.top_k", "rank.kind other than none"),
+        ("weblinx-flan-t5", "rank.kind=none compose.candidates=5", "compose.candidates", "rank.kind other than none"),
+        ("weblinx-flan-t5", "rank.kind=none rank.element_limit=50", "rank.element_limit", "rank.kind other than none"),
+        (
+            "weblinx-flan-t5",
+            "rank.kind=score_file compose.candidates=0 rank.element_limit_unit=tokens",
+            "rank.element_limit_unit",
+            "compose.candidates of at least 1",
+        ),
+        ("bare", "observe.observation=image simplify.page_elements=9", "simplify.page_elements", "other than image"),
+        ("bare", "observe.observation=image quirks.q18_gold_in_top_k=false", "quirks.q18_gold_in_top_k", "than image"),
+        (
+            "synapse-miniwob",
+            "observe.observation=image simplify.abstraction=words",
+            "simplify.abstraction",
+            "observe.observation other than image",
+        ),
+        ("bare", "plan.backend=local compose.context_tokens=999", "compose.context_tokens", "plan.backend=endpoint"),
+        ("grounded", "recall.k=0 recall.weight=0.5", "recall.weight", "recall.memory=multifaceted with recall.k of"),
+        ("mims", "recall.workflow_k=0 recall.induction=online", "recall.induction", "recall.workflow_k of at least 1"),
+        ("mims", "recall.workflow_k=0 recall.exemplar_k=0 recall.encoder=x", "recall.encoder", "recall.exemplar_k of"),
         ("awm-online", "recall.workflow_k=1", "recall.workflow_k", "recall.workflows=semantic or recall.induction="),
         ("weblinx-flan-t5-w10", "rank.element_limit_unit=tokens", "rank.element_limit_unit", "rank.element_limit of "),
+        # what a model that is named was trained from
+        (
+            "dmr-minilm",
+            "rank.base=BAAI/bge-small-en-v1.5",
+            "rank.base",
+            "an empty rank.model, or a model trained from it: manage.py train_ranker DATASET --recipe dmr-minilm --set "
+            "rank.base=BAAI/bge-small-en-v1.5 --name NAME, then rank.model=NAME alone",
+        ),
+        (
+            "self-map",
+            "rank.model=mine rank.base=other",
+            "rank.base",
+            "train_ranker DATASET --recipe self-map --set rank",
+        ),
+        (
+            "self-map",
+            "plan.model=mine plan.base=other",
+            "plan.base",
+            "train_planner DATASET --recipe self-map --set pl",
+        ),
+        ("bare", "plan.backend=local plan.model=mine plan.base=other", "plan.base", "an empty plan.model"),
+        ("mindact-icl", "plan.base=other", "plan.base", "plan.backend=local"),
     ],
 )
 def test_a_setting_that_nothing_reads_is_refused_with_what_would_read_it(
@@ -90,12 +157,62 @@ def test_a_setting_that_nothing_reads_is_refused_with_what_would_read_it(
             "plan.kind=action_string",
             "plan.kind=action_string does not go with mindact, which reads no recor",
         ),
+        (
+            "synapse-miniwob",
+            "recall.exemplar_k=0",
+            "recall.exemplars=voted does not go with recall.exemplar_k=0: .* at lea",
+        ),
+        (
+            "wma",
+            "imagine.kind=none",
+            "plan.samples=20 would draw 20 replies of each prompt that nothing compares: set plan.samples=1, or imagi",
+        ),
         ("bare", "rank.kind=none", "rank.kind=none does not go with plan.kind=trajectory, which takes a ranking"),
     ],
 )
 def test_what_does_not_go_together_is_refused(recipe: str, changes: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         checking.vary(RECIPES[recipe], dict([changes.split("=")]))
+
+
+COMPARING = ", or imagine.kind or act.ask to what compares them"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "changes", "mend"),
+    [
+        ("wma", "imagine.kind=none plan.samples=19", COMPARING),
+        ("cot", "imagine.kind=none plan.temperature=0", COMPARING),  # an endpoint gives all of them then, too
+        ("bare", "plan.samples=20", COMPARING),
+        *(
+            (name, "plan.temperature=1 plan.samples=20", mend)
+            for name, mend in {
+                **dict.fromkeys(("bare", "weblinx-flan-t5"), COMPARING),
+                **dict.fromkeys(("mindact-icl", "mindact", "synapse-miniwob"), ""),  # planners that use the first one
+            }.items()
+        ),
+    ],
+)
+def test_replies_that_nothing_compares_are_not_paid_for(recipe: str, changes: str, mend: str) -> None:
+    wanted = dict(change.split("=") for change in changes.split())
+    said = rf"^plan\.samples=\d+ would draw .* of each prompt that nothing compares: set plan\.samples=1{mend}$"
+    with pytest.raises(ValueError, match=said):
+        checking.vary(RECIPES[recipe], wanted)
+    assert checking.vary(RECIPES[recipe], wanted | {"plan.samples": "1"}).plan.samples == 1
+
+
+@pytest.mark.parametrize("name", ["plan.temperature", "imagine.temperature"])
+def test_a_temperature_at_which_no_number_is_left_is_refused(name: str) -> None:
+    for text in ("1e-320", "0.0009"):
+        with pytest.raises(ValueError, match=rf"^{name} must be 0, or at least 0\.001, got "):
+            checking.vary(RECIPES["wma"], {name: text})
+    assert checking.vary(RECIPES["wma"], {name: "0.001"})
+
+
+def test_how_many_replies_are_drawn_has_an_end() -> None:
+    with pytest.raises(ValueError, match=r"^plan\.samples must lie in 1\.\.100, got 101$"):
+        checking.vary(RECIPES["wma"], {"plan.samples": "101"})
+    assert checking.vary(RECIPES["wma"], {"plan.samples": "100"}).plan.samples == 100
 
 
 @pytest.mark.parametrize(
@@ -108,11 +225,22 @@ def test_what_does_not_go_together_is_refused(recipe: str, changes: str, said: s
         ("self-map", "recall.exemplars=semantic recall.exemplar_k=1"),
         ("mindact-weblinx", "rank.history_turns=7"),
         ("grounded", "recall.memory=none"),
+        ("awm", "recall.exemplar_k=0"),
+        ("self-map", "rank.base=other"),  # it names no ranker: one is to be trained from it
         ("grounded", "recall.k=9 recall.weight=0.5 plan.model="),
         ("bare", "recall.rewrite_instruction=true"),
         ("mims", "simplify.page_elements=9 plan.backend=local compose.max_tokens=99"),
         ("awm-online", "recall.induction_style=abstract"),
         ("mindact", "preset=corrected quirks.q7_single_candidate_fails=true"),
+        # a kind is turned off together with what depends on it
+        ("self-map", "recall.memory=none recall.rationales=none"),
+        ("self-map", "recall.k=0 recall.rationales=none"),
+        ("awm", "recall.exemplars=none recall.exemplar_k=0"),
+        ("awm-online", "recall.workflows=none recall.induction=offline"),
+        ("mims", "recall.workflow_k=0 recall.workflow_query=task"),
+        ("grounded-world-model", "imagine.kind=none plan.samples=1 plan.temperature=0"),
+        ("wma", "imagine.kind=none plan.samples=1 plan.temperature=0"),
+        ("synapse-miniwob", "recall.exemplars=own recall.exemplar_k=0"),
         ("grounded", "compose.shots=0 rank.kind=dual_encoder recall.workflow_k=9"),  # the parent's values
     ],
 )
@@ -123,9 +251,10 @@ def test_mixtures_that_count_are_taken(recipe: str, changes: str) -> None:
     )
 
 
-# Values that no stage reads, in recipes whose stored hash should stay: the whole conversation has no k, and what is
-# derived keeps how pages of memory were shown.
+# Values that no stage reads, in recipes whose stored hash should stay: the whole conversation has no k, what is derived
+# keeps how pages of memory were shown, and MiniLM is there without being trained.
 LEFT = {"mindact": {"recall.k"}, "mindact-icl": {"recall.k"}, "mindact-car": {"simplify.memory_pages"}}
+LEFT |= {name: {"rank.base"} for name in ("dmr-minilm", "weblinx-flan-t5", "weblinx-flan-t5-w10")}
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -155,7 +284,7 @@ MIXTURES: list[dict[str, str]] = [
     {},
     {"act.guard": "policy"},
     {"act.ask": "close"},
-    {"quirks.wq22_imagines_every_sample": "false"},
+    {"imagine.loop": "mind2web"},
     {"imagine.kind": "trained", "imagine.value": "progress"},
     {"plan.backend": "endpoint", "recall.memory": "multifaceted", "recall.rationales": "stored"},
     {"recall.workflows": "environment", "recall.induction": "online"},
@@ -186,3 +315,95 @@ def test_conditions_are_of_settings_that_are_read(recipe: Recipe) -> None:
 def test_what_values_a_change_in_words_is_not_given_something_else(changes: dict[str, str], value: str) -> None:
     with pytest.raises(ValueError, match=rf"does not go with imagine\.value={value}"):
         checking.vary(literature.get("wma"), changes | {"imagine.value": value})
+
+
+@pytest.mark.parametrize(("recipe", "text"), [("mindact-icl", "page_shots_multichoice"), ("bare", "abstraction_demos")])
+def test_no_more_worked_examples_are_promised_than_the_pack_has(recipe: str, text: str) -> None:
+    parent = literature.override(RECIPES[recipe], {} if recipe == "mindact-icl" else {"compose.trajectory": "false"})
+    assert checking.vary(parent, {"compose.shots": "1"}).compose.shots == 1
+    said = rf"compose.shots=4: the prompt pack \S+ has 3 worked examples \({text}\)"
+    with pytest.raises(ValueError, match=said):
+        checking.vary(parent, {"compose.shots": "4"})
+
+
+@pytest.mark.parametrize(
+    ("recipe", "setting"),
+    [
+        ("awm", "recall.workflows"),
+        ("mims", "recall.exemplars"),
+        ("self-map", "recall.memory"),
+        ("mindact-car", "recall.rewrite_instruction"),
+    ],
+)
+def test_another_planner_leaves_nothing_behind_that_it_does_not_show(recipe: str, setting: str) -> None:
+    asked = {"plan.kind": "first"}
+    named = re.compile(r"plan\.kind=first would leave .+ that nothing shows: set (\S+)=(\w+), too")
+    while setting not in asked:  # each block is named in turn
+        with pytest.raises(ValueError, match=named) as refused:
+            checking.vary(RECIPES[recipe], asked)
+        asked.update([named.findall(str(refused.value))[0]])
+    assert len(asked) <= 5
+
+
+BESIDE: list[dict[str, str]] = [{}, {"rank.kind": "dual_encoder", "rank.model": "x"}, {"plan.backend": "endpoint"}]
+
+
+def in_vain(recipe: Recipe) -> list[type[StageKind]]:
+    """The kinds that give what no kind takes, those among them that ask a model."""
+    taken = checking._blocks(recipe)
+    return [kind for kind in recipe_kinds(recipe) if kind.gives and not kind.gives & taken]
+
+
+@pytest.mark.parametrize(
+    "parent", [recipe for recipe in RECIPES.values() if not recipe.needs], ids=lambda one: one.name
+)
+def test_whatever_planner_is_taken_shows_all_that_is_recalled(parent: Recipe) -> None:
+    assert in_vain(parent) == []
+    varied = [vary_or_none(parent, {"plan.kind": kind, **more}) for kind in KINDS["plan.kind"] for more in BESIDE]
+    taken = [recipe for recipe in varied if recipe is not None]
+    assert taken
+    assert {recipe.plan.kind: in_vain(recipe) for recipe in taken if in_vain(recipe)} == {}
+
+
+def vary_or_none(parent: Recipe, changes: dict[str, str]) -> Recipe | None:
+    try:
+        return checking.vary(parent, changes)
+    except ValueError:
+        return None
+
+
+def test_what_a_ranking_alone_took_is_not_left_behind_by_another_ranking_or_weight() -> None:
+    ranked = {"rank.kind": "dual_encoder", "rank.model": "x", "recall.weight": "0.5"}
+    parent = checking.vary(RECIPES["self-map-no-rationale"], {"plan.kind": "first", **ranked})
+    said = "would leave recalled steps that nothing shows: set recall.memory=none, too"
+    with pytest.raises(ValueError, match=f"^rank.kind=cross_encoder {said}"):
+        checking.vary(parent, {"rank.kind": "cross_encoder"})
+    with pytest.raises(ValueError, match=f"^recall.weight=0.0 {said}"):
+        checking.vary(parent, {"recall.weight": "0"})
+    assert checking.vary(parent, {"rank.kind": "cross_encoder", "recall.memory": "none"})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("prompts.pack", "", "must be webnav, NAME or NAME@VERSION, got ''"),
+        ("prompts.pack", "My words", "must be webnav, NAME or NAME@VERSION, got 'My words'"),
+        ("plan.model", "   ", "must begin and end without a space, got '   '"),
+        ("rank.model", "mine ", "must begin and end without a space, got 'mine '"),
+        ("imagine.samples", "101", r"must lie in 1..100, got 101"),
+        ("imagine.value_samples", "1000000", r"must lie in 1..100, got 1000000"),
+    ],
+)
+def test_texts_and_numbers_that_no_agent_can_have_are_refused(name: str, text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{re.escape(f'{name} {said}')}$"):
+        checking.vary(RECIPES["wma"], {name: text})
+
+
+def test_a_version_of_the_packaged_words_that_is_not_here_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^there is no webnav@999: webnav has version \d+ here$"):
+        checking.vary(RECIPES["wma"], {"prompts.pack": "webnav@999"})
+    here = f"webnav@{webnav().version}"
+    assert checking.vary(RECIPES["wma"], {"prompts.pack": here}).prompts.pack == here
+    shots = {"prompts.pack": here, "compose.shots": "99"}
+    with pytest.raises(ValueError, match=r"compose\.shots=99"):
+        checking.vary(RECIPES["mindact-icl"], shots)

@@ -55,6 +55,7 @@ def test_induction_asks_what_it_asked() -> None:
     assert (4, digest(induced())) == ASKED["induction"]
 
 
+@pytest.mark.slow
 def test_every_word_of_a_pack_that_a_recipe_reads_reaches_a_model() -> None:
     """Another pack, whose every text says its own name, changes what each recipe asks: nothing is read past it."""
     for name in [*BUILT, *MIXTURES]:

@@ -45,9 +45,6 @@ def asked(llm: Any, model: str = "") -> Any:
     return llm.complete([Request((Message("user", "hi"),), model or llm.info.model)])[0]
 
 
-# At rest ------------------------------------------------------------------------------------------------------------
-
-
 def test_the_key_is_encrypted_and_opens_after_the_secret_key_has_changed(settings) -> None:
     row = make_connection()
     assert KEY not in json.dumps(list(Connection.objects.values()), default=str)
@@ -58,9 +55,6 @@ def test_the_key_is_encrypted_and_opens_after_the_secret_key_has_changed(setting
     assert Connection.objects.get().key == KEY
     assert endpoint_of(row).api_key == KEY
     assert KEY not in repr(endpoint_of(row))
-
-
-# Who answers --------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -136,9 +130,6 @@ def test_an_encoder_names_a_connection() -> None:
         assert running.requests[0]["model"] == "m-1"
 
 
-# Private networks ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "169.254.169.254", "10.1.2.3", "[::1]"])
 def test_nothing_is_sent_to_an_address_that_is_not_public(host: str, server) -> None:
     port = server.url.rsplit(":", 1)[1].partition("/")[0]
@@ -196,9 +187,6 @@ def test_a_public_address_is_let_through() -> None:
     assert public_address("8.8.8.8") == "8.8.8.8"
     with pytest.raises(NotPublic):
         public_address("0.0.0.0")
-
-
-# What endpoints can do ----------------------------------------------------------------------------------------------
 
 
 def error(status: int, message: str, **more: Any) -> Answer:
@@ -340,9 +328,6 @@ def test_an_embedding_endpoint_says_its_dimensions() -> None:
     with serve(lambda body: [[1.0, 0.0, 0.0]]) as running:
         found = probe(make_connection(running.url, kind="embedding"))
     assert (found["reply"], found["error"]) == ("3 dimensions", "")
-
-
-# Pages and API ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

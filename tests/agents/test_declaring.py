@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 import pytest
 
-from agents.recipes import declaring, literature, sentences
+from agents.cookbook import sentences
+from agents.recipe_pages.forms import DeriveForm
+from agents.recipes import declaring, differences, literature
 from agents.recipes.declaring import SettingGroup, same, setting
-from agents.recipes.forms import DeriveForm
 from agents.recipes.literature import Recipe
 from agents.recipes.settings import PlanSettings, RankSettings
 from agents.training.settings import SETTINGS
@@ -96,9 +97,6 @@ def test_a_group_takes_over_what_another_declares() -> None:
     assert (Torch().watts, declared.words, declared.bounds) == (2, "what it draws", "1..3")
 
 
-# A new setting ------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class BrightRankSettings(RankSettings):
     shine: int = setting(2, "how bright the best element is", least=1, most=9)
@@ -113,7 +111,7 @@ class BrightRecipe(Recipe):
 def test_a_new_setting_is_shown_asked_for_set_checked_and_compared_by_being_declared() -> None:
     plain = BrightRecipe("bright", "One setting more.")
     changed = literature.override(plain, {"rank.shine": "7"})
-    assert literature.changed(changed, plain) == {"rank.shine": (2, 7)}
+    assert differences.changed(changed, plain) == {"rank.shine": (2, 7)}
     assert literature.sha256(changed) != literature.sha256(plain)
     (shown,) = [s for stage in sentences.stages(changed, plain) for s in stage.settings if s.name == "rank.shine"]
     assert (shown.words, shown.allowed, shown.value, shown.before) == (
@@ -137,7 +135,8 @@ def test_the_schemas_of_the_api_hold_every_setting_with_what_it_takes() -> None:
     assert named["rank.kind"]["enum"][:2] == ["none", "dual_encoder"]
     assert named["recall.weight"]["description"].endswith("; 0..1")
     stored = literature.schema()
-    assert set(stored["properties"]) == set(json.loads(json.dumps(literature.to_dict(Recipe("any", "")))))
+    assert set(stored["required"]) == set(json.loads(json.dumps(literature.to_dict(Recipe("any", "")))))
+    assert set(stored["properties"]) == set(literature.to_dict(Recipe("any", "", origin="self-map")))
     assert stored["properties"]["recall"]["properties"]["weight"]["maximum"] == 1
     assert stored["properties"]["plan"]["properties"]["kind"]["enum"][0] == "first"
 

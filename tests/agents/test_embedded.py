@@ -12,10 +12,11 @@ from agents.generators.embedded import EmbeddedGenerator, Room, fitted
 from agents.llm import connection, embedded
 from agents.llm.embedded import CONTEXT, SMOLLM2, EmbeddedLlm
 from agents.llm.errors import LlmError, NotConfigured
-from agents.llm.protocol import GREEDY, Image, Message, Reply, Request, Sampling
+from agents.llm.protocol import GREEDY, Message, Reply, Request, Sampling
 from agents.llm.tokens import counter
 from agents.memory.workflow_text import parse_workflows, workflow_pattern
 from agents.proposals import cuts_grammar, read_cuts, read_rewrites, rewrites_grammar
+from agents.types import Image
 from agents.words.generator import ChatPrompt, PagePrompt
 from agents.words.sequence import PagePart
 from agents.words.trajectory_parse import act_pattern, in_backticks, parse_act, shown_ids
@@ -37,9 +38,6 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def request(text: str, **settings) -> Request:
     return Request((Message("system", PAGE), Message("user", text)), SMOLLM2, **{"max_tokens": 12, **settings})
-
-
-# Where it answers ---------------------------------------------------------------------------------------------------
 
 
 def test_it_answers_where_no_endpoint_is_set() -> None:
@@ -93,9 +91,6 @@ def test_images_and_other_models_are_refused_without_loading_it(monkeypatch) -> 
         f"{SMOLLM2} reads no images",
         f"there is no model 'gpt' here, only {SMOLLM2}",
     ]
-
-
-# Its real weights ---------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from transformers import AutoModel, AutoTokenizer, DistilBertConfig, DistilBertM
 from agents.encoders.batches import packed_batches
 from agents.encoders.embedding import CachedEncoder, Encoder, HashEncoder, MeanPoolingEncoder, load_encoder
 from agents.encoders.weights import MINILM
+from tests.quick import first_is_quick
 from tests.tiny_models import tiny_encoder
 
 
@@ -94,6 +95,7 @@ def test_minilm_gives_unit_vectors_of_384_dimensions(minilm) -> None:
     assert minilm.encode([]).shape == (0, 384)
 
 
+@pytest.mark.slow
 def test_minilm_gives_a_text_the_same_vector_in_any_batch(minilm) -> None:
     texts = ["Search", "link Terms and conditions of carriage", "word " * 300, "button Book · Nordic Express 07:05"]
     together = minilm.encode(texts)
@@ -117,14 +119,14 @@ def one_by_one(folder: Path, texts: list[str]) -> np.ndarray:
     return np.stack(rows)
 
 
-@pytest.mark.parametrize("packed", [True, False], ids=["BERT, packed", "DistilBERT, padded"])
+@first_is_quick("packed", [True, False], ids=["BERT, packed", "DistilBERT, padded"])
 def test_batches_do_not_change_the_vectors(packed: bool, tmp_path: Path) -> None:
     folder = tiny_encoder(tmp_path, TEXTS)
     if not packed:
         sizes = {"vocab_size": 64, "dim": 64, "hidden_dim": 128, "n_layers": 2, "n_heads": 4}
         DistilBertModel(DistilBertConfig(**sizes)).save_pretrained(folder)
     encoder = MeanPoolingEncoder("tiny", folder, "cpu", max_tokens=300)
-    assert encoder._packs is packed
+    assert encoder.reads_apart is packed
     assert encoder.encode(TEXTS) == pytest.approx(one_by_one(folder, TEXTS), abs=1e-6)
     assert encoder.encode([]).shape == (0, 64)
 

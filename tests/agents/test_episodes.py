@@ -138,7 +138,9 @@ def test_predictions_are_forgotten_with_the_traces_and_pages_that_are_shown_stay
     settings.RETENTION_DAYS = settings.RETENTION_DAYS | {"traces": 1}
     assert Traces().forget() == 3
     row = trajectory.steps.first()
-    assert [sorted(branch) for branch in row.branches] == [["action", "chosen", "representation", "value"]] * 2
+    assert [sorted(branch) for branch in row.branches] == [
+        ["action", "by_value", "chosen", "representation", "value"]
+    ] * 2
     assert (row.reward, row.outcome) == (0.0, "a list opened")
     assert forget_unused_pages(timedelta(0)) == 0
     assert row.snapshot.html == PAGE

@@ -34,6 +34,12 @@ def act(element: DescribedElement, instruction: str, *past: PastAction, recalled
     return made.action
 
 
+def test_why_an_element_is_clicked_or_takes_a_value_is_said_with_its_article() -> None:
+    option = DescribedElement("7", "option", role="option", name="Kayak", interactive=True)
+    made = plan_all([plan(one, observation("Kayak.")) for one in (option, BUTTON)], HashEncoder())
+    assert [one.why["operation"] for one in made] == ["an option is clicked", "a button is clicked"]
+
+
 def test_plans_side_by_side_are_those_made_alone_and_ask_for_their_texts_at_once() -> None:
     asked = [(LIST, "Something that sails."), (BUTTON, "Go."), (FIELD, "From Arlen Bridge to Tamsin Quay."), (LIST, "")]
     encoder = CountedEncoder()

@@ -2,9 +2,10 @@
 
 import pytest
 
+from agents.cookbook import checking
 from agents.guard.judging import GuardVerdict, judge
 from agents.guard.policy import PolicyRule
-from agents.recipes import checking, literature
+from agents.recipes import literature
 from agents.stages.act.guarded import Guarded
 from agents.stages.kind import Parts
 from agents.stages.state import StepState
@@ -15,7 +16,7 @@ from agents.world_model.predicting import Prediction
 from annotations.dom.tree import parse
 
 PAGE = """<html backend_node_id="1"><body backend_node_id="2">
-  <div backend_node_id="3"><button backend_node_id="4"><text>Book this room</text></button></div>
+  <div backend_node_id="3"><button backend_node_id="4"><text>Book a room</text></button></div>
   <form backend_node_id="5">
     <input backend_node_id="6" type="email" name="email"/>
     <div backend_node_id="7"><button backend_node_id="8"><i backend_node_id="9"/><text>{button}</text></button></div>
@@ -55,10 +56,77 @@ def test_the_words_on_the_button_of_a_form_say_what_it_does(button: str, kind: s
     assert (risk.kind if risk else None) == kind
 
 
+@pytest.mark.parametrize(
+    ("field", "button", "kind"),
+    [
+        ('name="first-name" type="text" value="Ida"', "Continue to payment", "personal"),
+        ('name="mail" type="email" value="ida@postbox.example"', "Next", "personal"),
+        ('name="x" placeholder="Your post code" value="HC1 4QT"', "Continue", "personal"),
+        ('name="first-name" type="text" value=""', "Continue to payment", None),
+        ('name="from" type="text" value="Westmere"', "Continue", None),
+        ('name="filename" type="text" value="a.txt"', "Continue", None),
+        ('name="account" type="hidden" value="7"', "Continue", None),
+        ('name="postcode" type="text" value="HC1 4QT"', "Find address", None),
+        ('name="email" type="email" value="ida@postbox.example"', "Back", None),
+    ],
+)
+def test_what_leads_on_with_a_filled_field_about_a_person_hands_it_in(field, button, kind) -> None:
+    page = f"""<html backend_node_id="1"><body backend_node_id="2"><form backend_node_id="3">
+        <input backend_node_id="4" {field}/><button backend_node_id="5"><text>{button}</text></button>
+        </form></body></html>"""
+    risk = judge(parse(page), Action("CLICK", "5", "")).risk
+    assert (risk.kind if risk else None) == kind
+
+
 def test_a_button_without_a_form_only_opens_one_unless_its_words_leave_no_doubt() -> None:
     assert judged(node="4").risk is None
     assert judged(node="14").risk is None, "a dialog without a field to fill in"
     assert judged(node="11").risk is None, "a link"
+
+
+COMMITTING = (
+    *("Continue and pay €20", "Proceed and place order", "Proceed to pay and place your order", "Pay", "Pay €349.00"),
+    *("Check out and pay €349", "Add card and pay now", "Next: place order", "View and delete account"),
+    *("Confirm payment", "Submit order", "Complete booking", "Send money", "Subscribe for €9/month", "Transfer €500"),
+    *("Confirm", "Unsubscribe", "Remove", "Remove payment method", "Book this flight", "Place bid", "Sign contract"),
+    *("Buy", "Purchase", "Submit", "Send", "Reserve this table"),
+)
+LEADING = (
+    *("Book a flight", "Remove filters", "Remove all filters", "Send feedback", "Submit a ticket", "Removed items"),
+    *("Buyers' guide", "Posts", "Bookings", "Payments"),
+    "Continue to payment",
+    "Find orders",
+    "See prices from €20",
+    "Add to basket, €20",
+    "Order by",
+)
+
+
+@pytest.mark.parametrize(("name", "held"), [*((one, True) for one in COMMITTING), *((one, False) for one in LEADING)])
+def test_words_that_leave_no_doubt_hold_wherever_they_stand_and_however_a_name_begins(name: str, held: bool) -> None:
+    page = f"""<html backend_node_id="1"><body backend_node_id="2"><main backend_node_id="3">
+        <button backend_node_id="4"><text>{name}</text></button></main></body></html>"""
+    assert (judge(parse(page), Action("CLICK", "4", "")).risk is not None) == held
+    if held:
+        assert judged(name).risk is not None, "in a form, too"
+
+
+@pytest.mark.parametrize(
+    ("element", "held"),
+    [
+        ("<div {id} onclick='pay()'><text>Pay now</text></div>", True),
+        ("<div><span {id}><text>Place order</text></span></div>", True),
+        ("<li {id}><text>Unsubscribe</text></li>", True),
+        ("<a {id} href='/confirm'><text>Confirm</text></a>", False),  # a link leads to where it is asked
+        ("<div {id}><text>Confirm</text></div>", False),
+        ("<label {id}><text>Delete my account</text></label>", False),  # only ticks a box
+        ("<div {id}><text>Whoever wants to pay now may do so at any of our counters in town</text></div>", False),
+    ],
+)
+def test_what_is_no_button_by_its_tag_is_held_where_its_words_leave_no_doubt(element: str, held: bool) -> None:
+    shown = element.replace("{id}", 'backend_node_id="4"')
+    page = f'<html backend_node_id="1"><body backend_node_id="2"><main backend_node_id="3">{shown}</main></body></html>'
+    assert (judge(parse(page), Action("CLICK", "4")).risk is not None) == held
 
 
 def test_what_is_inside_of_a_button_is_the_button() -> None:

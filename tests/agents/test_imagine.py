@@ -5,13 +5,15 @@ from collections.abc import Callable
 
 import pytest
 
+from agents.cookbook import deviations, lacking
 from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.pipeline import Pipeline
-from agents.recipes import lacking, literature
+from agents.recipes import literature
 from agents.stages import registry
 from agents.stages.imagine import scores
 from agents.stages.imagine.model_questions import Asking
+from agents.stages.imagine.values import ProgressValue
 from agents.stages.kind import CannotRun, Parts
 from agents.stages.plan.kinds import Planning
 from agents.types import Action, Decision, RankedCandidate
@@ -133,17 +135,32 @@ def test_an_answer_that_cannot_be_read_counts_as_nothing_in_the_published_way_al
     """The mean of 5 and of nothing is 2.5 there, which is less than 3."""
     drawn = sampled(RESERVE, RESERVE, IMPRINT, values=VALUES)
     changes = {"plan__samples": "3", "imagine__value_samples": "2", "preset": "faithful"}
-    unread = {"quirks__wq23_takes_sample_of_that_place": "false", "quirks__q18_gold_in_top_k": "false"}
-    assert decided(drawn, "wma", **changes, **unread)[0].actions == (RESERVE,)
+    assert decided(drawn, "wma", **changes, quirks__q18_gold_in_top_k="false")[0].actions == (RESERVE,)
 
 
 def test_the_published_code_takes_another_sample_than_it_chose():
     """Quirk Q23: the best of the frequency-sorted actions stands at place 1, where IMPRINT was drawn first."""
     drawn = sampled(IMPRINT, IMPRINT, RESERVE, values=VALUES | {"CLICK on [13]": ["[Score]: 1"]})
     changes = {"plan__samples": "3", "imagine__value_samples": "2"}
-    assert decided(drawn, "wma", **changes)[0].actions == (RESERVE,)
-    published, _ = decided(drawn, "wma", **changes, quirks__wq23_takes_sample_of_that_place="true")
+    corrected, _ = decided(drawn, "wma", **changes)
+    assert corrected.actions == (RESERVE,)
+    assert [one.action for one in corrected.branches if one.chosen and one.by_value] == [RESERVE]
+    quirk = {"quirks__wq23_takes_sample_of_that_place": "true"}
+    live, _ = decided(drawn, "wma", **changes, **quirk)
+    assert live.actions == (RESERVE,), "the loop of WebArena does what it chose"
+    published, _ = decided(drawn, "wma", **changes, **quirk, imagine__loop="mind2web")
     assert published.actions == (IMPRINT,)
+    told = {branch.action: (branch.chosen, branch.by_value) for branch in published.branches}
+    assert told == {IMPRINT: (True, False), RESERVE: (False, True)}, "both are told: what was best, and what is done"
+
+
+def test_it_takes_the_sample_of_that_place_among_those_that_compete():
+    """Replies without an action stand before the others in what was drawn."""
+    drawn = sampled(None, None, RESERVE, IMPRINT, values=VALUES | {"CLICK on [13]": ["[Score]: 1"]})
+    changes = {"plan__samples": "4", "imagine__value_samples": "1", "imagine__loop": "mind2web"}
+    decision, _ = decided(drawn, "wma", **changes, quirks__wq23_takes_sample_of_that_place="true")
+    assert decision.actions == (RESERVE,)
+    assert [branch.action for branch in decision.branches if branch.chosen] == [RESERVE]
 
 
 def test_no_more_actions_are_imagined_than_asked_for():
@@ -151,8 +168,51 @@ def test_no_more_actions_are_imagined_than_asked_for():
     changes = {"plan__samples": "5", "imagine__samples": "2"}
     decision, _ = decided(drawn, "wma", **changes)
     assert [branch.action for branch in decision.branches] == [RESERVE, IMPRINT]
-    every, _ = decided(drawn, "wma", **changes, quirks__wq22_imagines_every_sample="true")
+    quirk = {"quirks__wq22_imagines_every_sample": "true"}
+    live, _ = decided(drawn, "wma", **changes, **quirk)
+    assert live.branches == decision.branches, "the loop of WebArena imagines the most frequent ones"
+    every, _ = decided(drawn, "wma", **changes, **quirk, imagine__loop="mind2web")
     assert [branch.action for branch in every.branches] == [RESERVE, IMPRINT, HARBOUR]
+
+
+INPUTS = {"imagine-address", "imagine-cut"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, {"imagine-examples", "imagine-planned"}),
+        ({"imagine.loop": "mind2web"}, {"imagine-examples", "imagine-tree", "imagine-errors"}),
+        ({"imagine.kind": "trained"}, {"imagine-described", "imagine-planned"}),
+        ({"imagine.kind": "value_only"}, {"imagine-planned"}),
+    ],
+)
+def test_what_models_are_asked_otherwise_than_published_is_told(changes: dict[str, str], told: set[str]):
+    recipe = literature.override(literature.get("wma"), changes)
+    found = {one.key for one in deviations.of_recipe(recipe) if one.key.startswith("imagine-")}
+    assert found == INPUTS | told
+    ours = literature.override(literature.get("grounded-world-model"), {})
+    assert not any(one.key.startswith("imagine-") for one in deviations.of_recipe(ours)), "no paper asks so"
+
+
+STOPPING = Action("TYPE", "5", "bus stop")
+WRITTEN[STOPPING] = "TYPE [5] [bus stop]"
+
+
+def test_in_the_published_loop_of_webarena_an_action_that_says_stop_is_done_at_once():
+    """Quirk Q21: whatever is typed may hold the word."""
+    drawn = sampled(RESERVE, RESERVE, STOPPING, values=VALUES)
+    changes = {"plan__samples": "3", "imagine__value_samples": "2"}
+    corrected, server = decided(drawn, "wma", **changes)
+    assert corrected.actions == (RESERVE,)
+    assert len(server.requests) > 1
+    quirk = {"quirks__wq21_stop_wins": "true"}
+    published, server = decided(drawn, "wma", **changes, **quirk)
+    assert (published.actions, len(server.requests)) == ((STOPPING,), 1), "nothing is imagined"
+    assert [branch.chosen for branch in published.branches] == [False, True]
+    assert {branch.value for branch in published.branches} == {None}
+    recorded, _ = decided(drawn, "wma", **changes, **quirk, imagine__loop="mind2web")
+    assert recorded.actions == (RESERVE,)
 
 
 def test_one_action_alone_needs_no_imagining():
@@ -212,6 +272,25 @@ def test_an_action_is_told_with_the_line_of_its_element():
 def test_without_samples_there_is_nothing_to_compare():
     with pytest.raises(CannotRun, match=r"compares samples: set plan\.samples of at least 2"):
         decided(sampled(RESERVE), plan__samples="1")
+
+
+@pytest.mark.parametrize(
+    ("loop", "preset", "answers", "value"),
+    [
+        ("webarena", "faithful", ["[Score] 0.5", "none"], 0.5),
+        ("mind2web", "faithful", ["[Score] 0.5", "none"], 0.25),
+        ("webarena", "faithful", ["Score: 0.5"], 0.5),
+        ("mind2web", "faithful", ["Score: 0.5"], 0.0),
+        ("webarena", "faithful", ["[Score]: 0.25"], 0.0),
+        ("webarena", "corrected", ["[Score]: 0.25"], 0.25),
+    ],
+)
+def test_how_far_a_step_is_is_read_as_in_the_loop_that_was_published(loop, preset, answers, value):
+    changes = {"preset": preset, "imagine.loop": loop, "imagine.value": "progress"}
+    recipe = literature.override(literature.get("wma"), changes)
+    valuing = object.__new__(ProgressValue)  # without its weights, which nothing here asks
+    valuing.recipe = recipe
+    assert valuing._reading()(answers).mean == value
 
 
 @pytest.mark.parametrize(

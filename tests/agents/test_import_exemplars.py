@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from agents.encoders.embedding import HashEncoder
-from agents.memory.exemplar_sets import ProjectExemplarSets
+from agents.memory.exemplar_sets import ProjectExemplarSets, packaged
 from agents.memory.searched import lacking_of
 from agents.models import ExemplarSet
 from agents.prompts.importing.exemplar_sets import EXEMPLARS, KEYS
@@ -65,13 +65,12 @@ def test_sets_become_rows_of_a_project_and_replace_those_before(tmp_path: Path) 
 def test_a_page_finds_the_set_of_the_nearest_keys_of_its_own_project(tmp_path: Path) -> None:
     project, other = factories.make_project(), factories.make_project()
     sets, encoder = ProjectExemplarSets(project, HashEncoder()), HashEncoder()
-    with pytest.raises(ValueError, match=r"manage\.py import_exemplars synapse FOLDER"):
-        sets.prepare(True)
     imported(cloned(tmp_path, keys=SPECIFIERS | {"two-steps": ["Task: press\nState:\n<b/>"]}), "--project", other.slug)
-    with pytest.raises(ValueError, match="has no exemplar sets"):
-        sets.prepare(True)
+    sets.prepare(True)
+    assert (sets.find("two-steps"), sets.find("login-user") is not None) == (None, True), "ours, not another project's"
     imported(cloned(tmp_path), "--project", project.slug)
     sets.prepare(True)
+    assert sets.find("login-user") is None, "imported ones take the place of ours"
     query: np.ndarray = encoder.encode(["Task: both\nState:\n"])[0]
     assert sets.nearest(query, 1) == ["two-steps"]
     assert sorted(sets.nearest(query, 5)) == ["press-it", "press-it", "two-steps"]
@@ -81,13 +80,19 @@ def test_a_page_finds_the_set_of_the_nearest_keys_of_its_own_project(tmp_path: P
     assert sets.find("absent") is None
 
 
-def test_a_project_without_them_is_told_how_to_get_them(tmp_path: Path) -> None:
-    dataset = factories.make_dataset()
+def test_a_page_of_a_kind_that_comes_with_webnav_finds_its_set() -> None:
+    dataset, encoder = factories.make_dataset(), HashEncoder()
     wanted = searched(literature.get("synapse-miniwob"))
     assert wanted == {"exemplar_sets"}
-    assert "import_exemplars synapse FOLDER" in lacking_of(dataset, wanted)[0]
-    imported(cloned(tmp_path), "--project", dataset.project.slug)
     assert lacking_of(dataset, wanted) == []
+    sets = ProjectExemplarSets(dataset.project, encoder)
+    sets.prepare(True)
+    for one in packaged():
+        for key in one["keys"]:
+            assert one["name"] in sets.nearest(encoder.encode([key])[0], 3), key
+        found = sets.find(one["name"])
+        assert found is not None
+        assert [demo.steps[0].act for demo in found.demos] == [demo["act"] for demo in one["demo"]]
 
 
 @pytest.mark.parametrize(

@@ -114,9 +114,6 @@ def test_a_recipe_asks_in_the_words_that_were_read(source, tmp_path) -> None:
     assert all(said in str(asked) for asked in theirs if "Page: (" not in str(asked))
 
 
-# What is not where it should be ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("source", READ)
 def test_every_missing_file_is_named(source, tmp_path) -> None:
     for path in FILES[source]:
@@ -172,8 +169,6 @@ def test_the_revision_of_a_clone_is_told(tmp_path) -> None:
     (folder / ".git" / "refs" / "heads" / "main").write_text("a" * 40 + "\n")
     assert read("weblinx", folder).source == f"weblinx at {'a' * 12}: modeling/llama/processing.py"
 
-
-# Repositories that mean harm ----------------------------------------------------------------------------------------
 
 SECRET = "the operator's own key, which nobody else may read"
 
@@ -232,9 +227,6 @@ def test_code_that_is_nested_deeply_is_said(code, tmp_path) -> None:
         read("weblinx", folder)
 
 
-# The command -------------------------------------------------------------------------------------------------------
-
-
 def told(*arguments: object) -> dict:
     out = io.StringIO()
     call_command("import_prompts", *map(str, arguments), "--json", stdout=out)
@@ -285,9 +277,6 @@ def test_the_command_says_what_is_wrong(arguments, said, tmp_path) -> None:
     with pytest.raises(CommandError, match="is no folder"):
         told("weblinx", tmp_path / "nothing")
     assert not PromptPack.objects.exists()
-
-
-# The authors' repositories -----------------------------------------------------------------------------------------
 
 
 def real(source: str) -> Path:

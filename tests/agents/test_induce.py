@@ -61,9 +61,6 @@ def names(**fields) -> list[str]:
     return list(Workflow.objects.filter(**fields).order_by("position").values_list("name", flat=True))
 
 
-# Offline ------------------------------------------------------------------------------------------------------------
-
-
 def test_a_site_is_asked_for_once_with_all_tasks_of_its_train_conversations(dataset) -> None:
     (found,), server = induce(dataset)
     (request,) = server.requests
@@ -212,9 +209,6 @@ def test_vectors_of_several_encoders_stand_side_by_side(dataset) -> None:
         assert stored[encoder.name] == pytest.approx(encoder.encode(["sort by price"])[0].tolist(), abs=1e-3)
         query = encoder.encode(["pay"])[0]
         assert [row.pk for row in dataset.workflows.nearest(encoder.name, query, 1)] == [rows[1].pk]
-
-
-# Online -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -92,6 +92,7 @@ def shown(run: Run) -> list[list[int]]:
     return [next(ids for at, ids in rows if at == place) for place in sorted({place for place, _ in rows})]
 
 
+@pytest.mark.slow
 def test_a_run_induces_from_what_it_did_before_and_shows_it_to_later_conversations(dataset, server, ranker) -> None:
     run = make_run(dataset, "awm-online", ranker)
     work(run, conversations(dataset))

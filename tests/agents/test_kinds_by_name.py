@@ -47,6 +47,7 @@ def _texts(side: ast.AST, constants: dict[str, ast.expr]) -> Iterator[str]:
             yield node.value
 
 
+@pytest.mark.slow
 def test_no_kind_is_asked_for_by_its_name() -> None:
     assert len(FILES) > 200
     found = {str(path.relative_to(ROOT)): asked_by_name(path.read_text("utf-8")) for path in FILES}

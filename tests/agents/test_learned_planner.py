@@ -56,6 +56,7 @@ def wanted(examples) -> list[Action]:
     return [Action(e.operation, e.node_ids[0], e.value) for e in examples]
 
 
+@pytest.mark.slow
 def test_fifty_examples_are_learnt_exactly(trained) -> None:
     folder, _ = trained
     examples = make_examples(50)
@@ -90,6 +91,7 @@ class Killed(Exception):
     """Stands for the end of the process: nothing is cleaned up."""
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_continues_and_ends_with_the_same_weights(tmp_path) -> None:
     settings = replace(SETTINGS, epochs=5)
     whole, broken = tmp_path / "whole", tmp_path / "broken"

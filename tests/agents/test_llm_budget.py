@@ -5,12 +5,13 @@ import time
 
 import pytest
 
-from agents.llm.budget import BudgetedLlm, SpendLimits, Spent
+from agents.llm.budget import BudgetedLlm
 from agents.llm.cache import CachedLlm
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.llm.errors import BudgetExceeded, NotConfigured, RequestRefused
 from agents.llm.protocol import Message, Reply, Request, estimate
 from agents.llm.usage import Prices
+from agents.types import SpendLimits, Spent
 from tests.agents.llm_in_memory import DictStore, MemoryBudget
 from tests.agents.llm_server import failure, good, serve
 

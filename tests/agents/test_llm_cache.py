@@ -8,8 +8,9 @@ import pytest
 from agents.llm.cache import CHUNK, CachedLlm
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.llm.errors import RequestRefused
-from agents.llm.protocol import Image, Message, Reply, Request
+from agents.llm.protocol import Message, Reply, Request
 from agents.llm.usage import Prices
+from agents.types import Image
 from tests.agents.llm_in_memory import DictStore
 from tests.agents.llm_server import failure, good, prompt_text, serve
 

@@ -10,8 +10,9 @@ import pytest
 from agents.llm.calls import retry_after
 from agents.llm.chat import ChatLlm, Endpoint, from_environment
 from agents.llm.errors import BadReply, LlmError, NotConfigured, RateLimited, RequestRefused, Unreachable
-from agents.llm.protocol import Image, Message, Reply, Request
+from agents.llm.protocol import Message, Reply, Request
 from agents.llm.usage import Prices
+from agents.types import Image
 from tests.agents.llm_server import (
     Answer,
     cut_off,

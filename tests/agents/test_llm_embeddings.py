@@ -9,9 +9,10 @@ import pytest
 
 from agents.encoders import weights
 from agents.encoders.embedding import HashEncoder, load_encoder
+from agents.encoders.kept import DictVectors
 from agents.llm import embeddings
 from agents.llm.calls import Endpoint
-from agents.llm.embeddings import DictVectors, EndpointEncoder
+from agents.llm.embeddings import EndpointEncoder
 from agents.llm.errors import BadReply, LlmError, RequestRefused, Unreachable
 from agents.llm.usage import Prices
 from agents.memory.build import build_exemplars, build_snippets

@@ -6,10 +6,11 @@ import pytest
 
 from agents.llm.cache import CachedLlm
 from agents.llm.chat import ChatLlm, Endpoint
-from agents.llm.protocol import Image, Message, Request
+from agents.llm.protocol import Message, Request
 from agents.llm.stored import DatabaseStore
 from agents.llm.usage import Prices
 from agents.models import LlmReply
+from agents.types import Image
 from tests.agents.llm_server import prompt_text, serve
 
 pytestmark = pytest.mark.django_db

@@ -83,9 +83,6 @@ def slices(job: Job) -> int:
     return count
 
 
-# Embedding ----------------------------------------------------------------------------------------------------------
-
-
 def test_embedding_makes_snippets_exemplars_and_workflows_findable(dataset) -> None:
     written = factories.make_workflow(dataset, website=dataset.websites.first())
     said: list[str] = []
@@ -145,9 +142,6 @@ def test_an_encoder_that_cannot_be_loaded_ends_the_job_with_the_reason(dataset, 
     job = work_inline(memory.start_embedding(user=None, dataset=dataset, encoder="nonsense"))
     assert job.state == State.FAILED
     assert job.last_error == "the encoder 'nonsense' could not be loaded: there is no model 'nonsense'"
-
-
-# Induction ----------------------------------------------------------------------------------------------------------
 
 
 def test_induction_asks_once_per_train_website(dataset, server) -> None:
@@ -216,9 +210,6 @@ def test_without_an_endpoint_the_job_says_so_in_one_line(dataset, no_endpoint, s
     assert job.last_error == "no LLM endpoint is configured: set LLM_BASE_URL and LLM_MODEL"
 
 
-# Rationales ---------------------------------------------------------------------------------------------------------
-
-
 def test_rationales_are_written_for_the_steps_of_a_split_that_have_none(dataset, server) -> None:
     explained = Step.objects.filter(turn__conversation__split="train").order_by("pk").first()
     factories.make_rationale(explained, text="By hand.")
@@ -274,9 +265,6 @@ def test_steps_that_cannot_be_explained_are_listed_and_the_others_go_on(dataset,
     assert job.report["counts"]["rationales"] == Rationale.objects.count() > 0
 
 
-# Starting -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("start", [memory.start_embedding, memory.start_induction, memory.start_rationales])
 def test_only_admins_start_them(dataset, start) -> None:
     for role in ("reviewer", "annotator", "reader"):
@@ -300,9 +288,6 @@ def test_the_same_job_waits_only_once(dataset) -> None:
     assert memory.start_embedding(user=None, dataset=dataset) == first
     Job.objects.claim(first.pk)
     assert memory.start_embedding(user=None, dataset=dataset) != first
-
-
-# Commands -----------------------------------------------------------------------------------------------------------
 
 
 def command(*arguments: str) -> tuple[str, str]:

@@ -24,6 +24,7 @@ def test_running_out_of_memory_is_told_from_other_errors(allocate) -> None:
     assert not is_out_of_memory(ValueError("out of memory"))
 
 
+@pytest.mark.slow
 def test_a_batch_that_does_not_fit_is_done_in_halves() -> None:
     sizes = []
 

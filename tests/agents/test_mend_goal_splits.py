@@ -26,6 +26,7 @@ def splits_of(dataset: Dataset) -> dict[str, str]:
     return {goal.extra["task"]: goal.split for goal in dataset.conversations.all()}
 
 
+@pytest.mark.slow
 def test_goals_get_the_split_of_their_conversation(goals: Dataset, capsys) -> None:
     call_command("mend_goal_splits")
     right = {task: told.split or "dev" for task, told in conversations().items()}

@@ -3,11 +3,12 @@
 import pytest
 from django.core.exceptions import ValidationError
 
+from agents.cookbook import saved
+from agents.cookbook.lacking import missing
 from agents.encoders import weights
 from agents.memory.jobs import start_embedding
 from agents.prompts.packs import parted
-from agents.recipes import literature, saved
-from agents.recipes.lacking import missing
+from agents.recipes import literature
 from agents.recipes.literature import RECIPES
 from agents.training.jobs import start_training
 from evaluation.studies.running import create_study

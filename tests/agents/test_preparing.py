@@ -7,19 +7,22 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils.html import strip_tags
 
+from agents.cookbook import checking, deviations, saved, starters
 from agents.llm.embedded import SMOLLM2
 from agents.models import SavedRecipe, TrainedModel
-from agents.recipes import checking, deviations, literature, saved, starters
+from agents.recipes import literature
 from agents.recipes.declaring import values_of
 from agents.recipes.literature import RECIPES
 from agents.stages.rank.cross_encoder import CrossEncoderRanker
-from agents.training import preparing
+from agents.training import ahead, preparing
 from agents.training.pairs import Pairs
 from agents.training.preparing import Preparing
 from agents.training.ranking import CrossEncoderTask
 from agents.training.settings import CrossEncoderSettings
 from annotations.models import Dataset, Job, Split
+from annotations.sample.project import parts
 from evaluation.studies import running
 from tests import factories
 from tests.signed_in import client_of
@@ -50,9 +53,6 @@ def make_dataset(**fields: Any) -> Dataset:
     return Dataset.objects.get(pk=conversation.dataset_id)
 
 
-# What stands in -----------------------------------------------------------------------------------------------------
-
-
 def test_with_three_small_rankers_every_recipe_that_is_built_can_run(tmp_path: Path) -> None:
     ready = {name for name, recipe in RECIPES.items() if not starters.missing(recipe)}
     assert ready == {
@@ -66,6 +66,36 @@ def test_with_three_small_rankers_every_recipe_that_is_built_can_run(tmp_path: P
     have(tmp_path, *STARTERS)
     lacking = {name for name, recipe in RECIPES.items() if starters.missing(recipe)}
     assert lacking == set()
+
+
+@pytest.mark.parametrize("shown", ["image", "text+image"])
+@pytest.mark.parametrize("name", ["bare", "mindact-icl", "wma", "synapse-miniwob"])
+def test_screenshots_are_shown_to_no_model_that_reads_none(
+    name: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    have(tmp_path, *STARTERS)
+    recipe = checking.vary(RECIPES[name], {"observe.observation": shown})
+    named = checking.vary(recipe, {"plan.model": SMOLLM2})
+    said = (
+        f"a model that reads images, for observe.observation={shown}: {SMOLLM2} reads none; set plan.model to one of "
+        "an endpoint, or observe.observation=text"
+    )
+    assert starters.missing(recipe) == starters.missing(named) == [said]
+    assert starters.missing(RECIPES[name]) == []
+    monkeypatch.setenv("LLM_BASE_URL", "http://localhost:1")
+    monkeypatch.setenv("LLM_MODEL", "some-model")
+    assert starters.missing(recipe) == []
+    assert starters.missing(named) == [said]
+
+
+def test_no_live_goal_is_begun_with_screenshots_for_a_model_that_reads_none() -> None:
+    goals = factories.make_dataset(live={"environment": "miniwob", "steps": 5, "seconds": 9})
+    factories.make_conversation(dataset=goals, split=Split.TEST_TASK)
+    seen = {"observe.observation": "image"}
+    with pytest.raises(ValueError, match=r"^synapse-miniwob cannot run yet: it needs a model that reads images, for"):
+        running.create_study(
+            user=None, dataset=goals, recipes=["synapse-miniwob"], splits=[""], overrides=seen, publish=False
+        )
 
 
 def test_where_the_embedded_model_stands_in_past_transitions_imagine(tmp_path: Path) -> None:
@@ -88,8 +118,8 @@ def test_a_run_is_planned_with_what_stands_in_for_its_weights_and_says_so(tmp_pa
     assert "it is shown 10 elements of a page in the place of 50" in words
     assert any("microsoft/deberta-v3-base" in said for said in words)
     assert any("google/flan-t5-base" in said for said in words)
-    assert "stand-ins" in {one.key for one in deviations.of_recipe(filled)}
-    assert "stand-ins" not in {one.key for one in deviations.of_recipe(published)}
+    told = [{one.key for one in deviations.of_recipe(recipe)} for recipe in (filled, published)]
+    assert told[0] - told[1] == {"ranking-stands-in", "planner-stands-in"}
 
 
 def test_nothing_stands_in_for_weights_that_are_named(tmp_path: Path) -> None:
@@ -156,13 +186,27 @@ def test_what_stands_in_without_reading_a_setting_refuses_it_by_name(tmp_path: P
         running.as_it_runs(saved.get("mine"), {}, None)
 
 
+@pytest.mark.parametrize(("setting", "command"), [("rank.base", "train_ranker"), ("plan.base", "train_planner")])
+def test_nothing_stands_in_for_weights_to_be_trained_from_another_base(
+    tmp_path: Path, setting: str, command: str
+) -> None:
+    have(tmp_path, *STARTERS)
+    given = running.as_it_runs(literature.get("self-map"), {setting: "some/weights"}, None)
+    assert values_of(given)[setting.replace("base", "model")] == ""
+    said = f"from some/weights (manage.py {command} DATASET --recipe self-map --set {setting}=some/weights --name NAME)"
+    assert said in " ".join(starters.missing(given))
+    (other,) = {"rank.model", "plan.model"} - {setting.replace("base", "model")}
+    assert values_of(given)[other], "the other one still has a model that stands in"
+    SavedRecipe.objects.create(
+        project=factories.make_project(), name="mine", parent="self-map", changes={setting: "some/weights"}
+    )
+    assert f"--recipe mine --set {setting}=some/weights" in " ".join(starters.missing(saved.get("mine")))
+
+
 def test_weights_of_ones_own_are_asked_for_where_they_are_meant(tmp_path: Path) -> None:
     have(tmp_path, *STARTERS)
     given = running.as_it_runs(literature.get("synapse"), {"plan.backend": "local"}, None)
     assert (given.plan.backend, given.plan.model) == ("local", "")
-
-
-# What is made -------------------------------------------------------------------------------------------------------
 
 
 def test_all_recipes_need_four_things_each_made_once(tmp_path: Path) -> None:
@@ -189,7 +233,7 @@ def test_a_fresh_installation_makes_by_itself_what_is_cheap(tmp_path: Path, monk
     assert said[0].startswith("train the ranker starter-cross-encoder from all-MiniLM-L6-v2")
     Job.objects.all().delete()
     TrainedModel.objects.all().delete()
-    monkeypatch.setattr(preparing, "SITE_SECONDS", preparing.CHEAP_SECONDS)
+    monkeypatch.setattr(ahead, "SITE_SECONDS", preparing.CHEAP_SECONDS)
     preparing.make_cheap(dataset.project, said.append)
     assert [job.kind for job in Job.objects.all()] == [Job.Kind.TRAIN]
 
@@ -264,9 +308,6 @@ def test_the_command_refuses_what_it_cannot_mean(command: dict[str, Any]) -> Non
         told(*command.pop("recipes", ()), **command)
 
 
-# Pages --------------------------------------------------------------------------------------------------------------
-
-
 def test_an_admin_prepares_a_recipe_by_its_button_and_sees_it_being_prepared(client) -> None:
     dataset = make_dataset()
     client.force_login(factories.make_user("admin", dataset.project))
@@ -295,6 +336,7 @@ def test_what_stands_in_is_said_in_the_list_in_the_drawing_and_over_rest(client,
     assert client.get("/api/recipes/grounded/").json()["stands_in"] == []
 
 
+@pytest.mark.slow
 def test_who_may_not_train_sees_what_is_being_prepared_where_they_belong() -> None:
     dataset = make_dataset()
     annotator, other = (client_of(factories.make_user("annotator", one)) for one in (dataset.project, None))
@@ -323,6 +365,24 @@ def test_the_time_that_is_told_counts_down_and_follows_the_pace_of_the_work() ->
     assert "being prepared, about 3 min 20 s left" in source(admin.get("/recipes/"))
 
 
+def test_what_is_made_while_the_list_is_put_together_is_not_told_as_missing(tmp_path: Path, monkeypatch) -> None:
+    dataset = make_dataset()
+    admin = client_of(factories.make_user("admin", dataset.project))
+    preparing.make_cheap(dataset.project, [].append, most=1)
+    read = preparing.told_of
+
+    def then_made(*arguments: Any) -> Any:
+        found = read(*arguments)
+        have(tmp_path, STARTERS[0])
+        Job.objects.update(state="done")
+        return found
+
+    monkeypatch.setattr(preparing, "told_of", then_made)
+    assert told_in_list(admin)["mindact"] == "not yet waits for its turn, then about 32 s"
+    monkeypatch.setattr(preparing, "told_of", read)
+    assert told_in_list(admin)["mindact"].startswith("ready")
+
+
 @pytest.mark.parametrize("address", ["/recipes/mindact/prepare/", "/prepare-recipes/"])
 def test_who_may_not_train_sees_no_button_and_is_refused(client, address: str) -> None:
     dataset = make_dataset()
@@ -331,3 +391,82 @@ def test_who_may_not_train_sees_no_button_and_is_refused(client, address: str) -
     assert "/prepare" not in client.get("/recipes/mindact/").content.decode()
     assert client.post(address).status_code == 403
     assert not Job.objects.exists()
+
+
+def told_in_list(client: Any) -> dict[str, str]:
+    """Recipe -> what its row in the list says of whether it can run here."""
+    rows = source(client.get("/recipes/")).partition("<tbody")[2].split('href="/recipes/')[1:]
+    cells = {row.partition("/")[0]: row.partition("</tr>")[0].rpartition('<td class="tall">')[2] for row in rows}
+    return {name: " ".join(strip_tags(cell.partition("</td>")[0]).split()) for name, cell in cells.items()}
+
+
+@pytest.mark.slow
+def test_while_the_sample_is_built_every_recipe_is_ready_or_says_when_it_will_be() -> None:
+    project = factories.make_project()
+    admin, annotator = (client_of(factories.make_user(role, project)) for role in ("admin", "annotator"))
+    names = [*parts()]
+    job = Job.objects.create(kind=Job.Kind.SAMPLE, project=project, params={"parts": names})
+    for one in (admin, annotator):
+        said = told_in_list(one)
+        waits = {name: text for name, text in said.items() if "ready" not in text}
+        assert said.keys() == RECIPES.keys()
+        assert waits.keys() >= {"mindact", "awm", "dmr-bge", "mindact-weblinx"}
+        untold = {name for name, text in waits.items() if "being prepared with the sample, about" not in text}
+        assert untold == set()
+        assert "Times are estimates." in source(one.get("/recipes/"))
+        assert (f"/jobs/{job.pk}/" in source(one.get("/recipes/mindact/"))) is (one is admin)
+
+    def seconds(recipe: str) -> int:
+        return admin.get(f"/api/recipes/{recipe}/prepare/").json()["running_seconds"]
+
+    all_parts = 9 + 7 + 4 + 6 + len(names) - 4
+    assert seconds("mindact") == all_parts + 90
+    assert seconds("awm") == all_parts + 90 + 270, "workflows come after the ranker that most wait for"
+    assert seconds("mindact-weblinx") > seconds("dmr-bge") > seconds("awm")
+    Job.objects.update(state="running", progress={"done": 2, "total": len(names), "unit": "parts", "seconds": 32})
+    assert seconds("mindact") == 2 * (all_parts - 16 + 90), "a machine that took twice as long so far"
+    Job.objects.update(state="done")
+    assert "being prepared" not in source(admin.get("/recipes/"))
+
+
+@pytest.mark.slow
+def test_what_the_sample_orders_next_has_no_button_and_what_it_has_ordered_says_its_own_time(tmp_path: Path) -> None:
+    dataset = make_dataset()
+    admin = client_of(factories.make_user("admin", dataset.project))
+    stranger = client_of(factories.make_user("admin"))
+    Job.objects.create(kind=Job.Kind.SAMPLE, project=dataset.project, params={"parts": [*parts()]})
+    preparing.make_cheap(dataset.project, [].append, most=1)
+    said = told_in_list(admin)
+    assert said["mindact"] == "not yet waits for its turn, then about 32 s"
+    assert said["awm"].startswith("not yet being prepared with the sample")
+    assert "Prepare" not in "".join(said.values())
+    assert "being prepared" not in source(stranger.get("/recipes/"))
+    have(tmp_path, *STARTERS)
+    assert told_in_list(admin)["mindact"].startswith("ready")
+
+
+@pytest.mark.parametrize("state", ["running", "queued"])
+def test_a_new_study_and_papers_lead_to_what_is_being_made_and_do_not_ask_to_train(state: str) -> None:
+    dataset = make_dataset()
+    admin = client_of(factories.make_user("admin", dataset.project))
+    address = f"/studies/new/?recipe=self-map&dataset={dataset.name}"
+    assert "train one from microsoft/deberta-v3-base" in source(admin.get(address)), "nothing is being made yet"
+    preparing.make_cheap(dataset.project, [].append, most=1)
+    job = Job.objects.get()
+    Job.objects.filter(pk=job.pk).update(state=state)
+    told = "being prepared, about 32 s left" if state == "running" else "waits for its turn, then about 32 s"
+    link = f'<a class="link" href="/jobs/{job.pk}/">{told}</a>'
+    sent = {"recipes": ["self-map"], "dataset": dataset.name, "seed": "0"}
+    for page in (source(admin.get(address)), source(admin.post("/studies/new/", sent))):
+        assert page.count(f"self-map cannot run yet: {link}") == 1
+        ticked = page.partition('value="self-map" checked')[2].partition("</label>")[0]
+        assert link in ticked
+        assert "rank.model" not in ticked
+        assert "It begins when its turn comes" not in page
+        assert "self-map cannot run yet: it needs" not in page
+    for split in (Split.TEST_TASK, Split.TEST_WEBSITE, Split.TEST_SUBDOMAIN):
+        factories.make_conversation(dataset=dataset, split=split)
+    shown = source(admin.get(f"/papers/self-map-2/?dataset={dataset.pk}"))
+    assert f"No number: {told}" in shown
+    assert f'href="/jobs/{job.pk}/"' in shown
+    assert "rank.model" not in shown

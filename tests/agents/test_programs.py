@@ -16,6 +16,7 @@ from agents.programs.confined import ProgramCall, ProgramFailed, calls_of, obser
 from agents.programs.inside import MOST_CALLS
 from agents.recipes.literature import RECIPES
 from agents.stages.plan.program import WrittenProgram
+from tests.quick import first_is_quick
 
 
 def written(calls: confined.ProgramCalls) -> list[tuple[str, str]]:
@@ -119,7 +120,7 @@ def test_more_calls_than_any_task_needs_end_it() -> None:
     assert "more than 100 calls" in done.error
 
 
-@pytest.mark.parametrize(
+@first_is_quick(
     "code",
     [
         "while True:\n    pass",
@@ -147,9 +148,6 @@ def test_syntax_that_breaks_the_parser_costs_its_own_process_only() -> None:
 def test_calls_take_texts_alone() -> None:
     assert "takes a text" in calls_of("agent.type(5)").error
     assert "takes a text" in calls_of("agent.type('a' * 10_001)").error
-
-
-# Should a program get out of its names all the same: the kernel -------------------------------------------------
 
 
 def broken_out(code: str, *, filtered: bool) -> str:

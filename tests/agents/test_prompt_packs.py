@@ -4,6 +4,8 @@ import dataclasses
 
 import pytest
 
+from agents.cookbook import checking
+from agents.cookbook.texts import pack_of, planned
 from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.llm.errors import LlmError
 from agents.llm.protocol import LlmInfo, Reply, Request
@@ -12,9 +14,8 @@ from agents.models import PromptPack, TrainedModel
 from agents.prompts.catalogue import TEXTS, misfit
 from agents.prompts.marks import BadText
 from agents.prompts.packs import VERSIONS, NoSuchText, Pack, checked, webnav
-from agents.recipes import checking, literature
+from agents.recipes import literature
 from agents.recipes.literature import RECIPES
-from agents.recipes.texts import pack_of, planned
 from agents.runs.building import build_pipeline
 from agents.stages.kind import CannotRun, Parts
 from agents.stages.registry import texts_of, unfit
@@ -24,6 +25,7 @@ from annotations.models import Dataset, Split
 from evaluation.studies import running
 from tests import factories
 from tests.agents.prompt_world import BUILT
+from tests.tiny_models import tiny_t5
 
 SELF_MAP = RECIPES["self-map"]
 
@@ -42,9 +44,6 @@ def changed(pack: Pack, name: str = "own", **texts: str) -> Pack:
 
 def naming(recipe: literature.Recipe, pack: str) -> literature.Recipe:
     return checking.vary(recipe, {"prompts.pack": pack})
-
-
-# The packaged pack -------------------------------------------------------------------------------------------------
 
 
 def test_the_packaged_pack_has_every_text_in_a_form_that_its_use_can_show() -> None:
@@ -69,9 +68,6 @@ def test_a_pack_without_texts_or_with_a_bad_one_is_refused() -> None:
         checked(Pack("own", 1, {}))
     with pytest.raises(BadText, match=r"rewrite: \{\{earlier\}\}, .* must stand in it"):
         checked(changed(webnav(), rewrite="Say it again."))
-
-
-# What a recipe needs -----------------------------------------------------------------------------------------------
 
 
 def test_recipes_say_which_texts_they_read() -> None:
@@ -114,9 +110,6 @@ def test_without_the_pack_that_it_names_nothing_is_put_together() -> None:
     with pytest.raises(CannotRun, match="no such prompt pack was given"):
         _ = Parts(naming(SELF_MAP, "own")).words
     assert Parts(SELF_MAP).words is webnav()
-
-
-# Packs of a project ------------------------------------------------------------------------------------------------
 
 
 def test_versions_are_counted_and_the_newest_is_meant(dataset) -> None:
@@ -193,14 +186,12 @@ class _Nobody:
         raise AssertionError("nothing is asked")
 
 
-# Training ----------------------------------------------------------------------------------------------------------
-
-
 def test_a_training_keeps_the_pack_of_its_recipe(dataset, tmp_path, settings) -> None:
     settings.MODEL_ROOT = tmp_path
     PromptPack.objects.add(dataset.project, changed(webnav(), page_header="Now:"))
-    recipe = naming(SELF_MAP, "own")
-    model = start_training(user=None, dataset=dataset, kind="seq2seq", name="m", recipe=recipe, publish=False)
+    recipe = checking.vary(naming(SELF_MAP, "own"), {"recall.rationales": "stored"})  # no model writes any here
+    asked = {"kind": "seq2seq", "name": "m", "base": str(tiny_t5(tmp_path / "t5", ["Now:"], layers=1, width=32))}
+    model = start_training(user=None, dataset=dataset, **asked, recipe=recipe, publish=False)
     assert model.job is not None
     stored = literature.from_dict(model.job.params["recipe"])
     assert stored == planned(recipe, dataset)

@@ -10,15 +10,16 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from agents.cookbook import checking
 from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.pipeline import Pipeline
 from agents.prompts.packs import webnav
-from agents.recipes import checking, literature
+from agents.recipes import literature
 from agents.recipes.declaring import settings_of, values_of
 from agents.recipes.literature import RECIPES, Recipe
 from agents.stages.kind import Parts
 from agents.stages.registry import recipe_kinds
-from agents.types import Decision, Observation, PastAction, RecordedStep
+from agents.types import Decision, Image, Observation, PastAction, RecordedStep
 from annotations.datasets import miniwob_demos
 from annotations.datasets.records import ConversationRecord
 from annotations.dom.weblinx_page import page_xml
@@ -30,15 +31,17 @@ from tests.annotations.miniwob_tasks import write
 pytestmark = pytest.mark.django_db  # what weights are here, rows say
 MIXTURES = 60  # of recipes on each kind of data
 SEED = 12
+SHOT = Image(b"a picture of the page")
 EPISODES = 3
+EVERY = {"multichoice", "generation", "trajectory", "program", "first"}
 KINDS = {"miniwob": "any"}  # data -> what recipes for it say
 ELSEWHERE = {
     "preset": "sets every quirk",
-    "observe.observation": "these steps have no screenshots, which a sentence says at each",
     "prompts.pack": "people make them",
     "recall.encoder": "one is known here",
 }
 DRAWN = {name: found.choices for name, found in settings_of(Recipe).items() if found.choices and name not in ELSEWHERE}
+SAID = ('click(uid="go")', 'say(speaker="navigator", utterance="7")', 'textinput(text="1", uid="field")')  # of turns
 COMPARED = {"plan.samples": "3", "plan.temperature": "0.7"}  # what compares samples asks for
 
 
@@ -107,36 +110,67 @@ def demonstrated() -> tuple[RecordedStep, ...]:
 
 
 def steps(recipe: Recipe, data: str) -> list[Observation]:
-    """With pages, as an import has them: those of turns are written as XML."""
+    """As an import has them: pages of turns are written as XML, and turns that load or say have none."""
     if data == "miniwob":
         return [step.observation for step in demonstrated()]
     if recipe.data == "any":
         return [step.observation for step in recorded()]
     shown = [(turn, turn.demo.pages.page_html(turn.demo.turns[turn.demo_turn])) for turn in turns() if turn.demo]
-    return [replace(turn, html=page_xml(html, BOXES)[0]) for turn, html in shown if html]
+    return [replace(turn, html=page_xml(html, BOXES)[0] if html else "") for turn, html in shown]
 
 
-def decided(recipe: Recipe, data: str) -> list[Decision]:
+def decided(recipe: Recipe, seen: Sequence[Observation], data: str) -> list[Decision]:
     asked, encoder = Asked(webnav(), several=recipe.plan.samples > 1), CachedEncoder(HashEncoder())
+    if recipe.plan.samples > 1 and data == "weblinx":
+        asked.samples = SAID
     memory = Demonstrated() if data == "miniwob" else KnownMemory()
     given = asked, memory, encoder, asked, AllCandidates(), asked, asked.pack
-    return Pipeline.of(Parts(recipe, 0, *given, sets=KnownSets(), remembered=Known(CHANGING))).decide(
-        steps(recipe, data)
-    )
+    return Pipeline.of(Parts(recipe, 0, *given, sets=KnownSets(), remembered=Known(CHANGING))).decide(seen)
 
 
-@pytest.mark.parametrize("data", ["any", "weblinx", pytest.param("miniwob", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("data", ["any", "weblinx", "miniwob"])
 def test_an_accepted_mixture_decides_every_step_that_has_a_page(data: str) -> None:
     drawn = random.Random(SEED)
     names = [name for name, recipe in RECIPES.items() if recipe.data == KINDS.get(data, data) and not recipe.needs]
-    ran: Counter[str] = Counter()
-    while sum(ran.values()) < MIXTURES:
+    ran, looked = Counter[str](), Counter[str]()
+    while sum(ran.values()) < MIXTURES or not ran.keys() >= EVERY:  # some planners go with little of what is drawn
+        assert sum(ran.values()) < 10 * MIXTURES, f"never drawn: {EVERY - ran.keys()}"
         recipe, taken = mixture(drawn, names)
         if not taken or lacks(recipe):
             continue
-        made = decided(recipe, data)
+        seen = [replace(step, screenshot=SHOT) for step in steps(recipe, data)]
+        made = decided(recipe, seen, data)
         assert made
-        failed = [one.trace["observe"]["error"] for one in made if "error" in one.trace.get("observe", {})]
+        errors = [one.trace.get("observe", {}).get("error", "") for one in made]
+        failed = [error for step, error in zip(seen, errors, strict=True) if error and step.html]
         assert failed == [], f"{recipe.name} with {taken}"
         ran[recipe.plan.kind] += 1
-    assert ran.keys() >= {"multichoice", "generation", "trajectory", "program", "first"}, ran
+        looked[recipe.observe.observation] += 1
+    assert looked.keys() >= {"text", "text+image"} | ({"image"} if data != "weblinx" else set())
+
+
+@pytest.mark.parametrize(
+    "imagined",
+    [
+        {"imagine.kind": "world_model"},
+        {"imagine.kind": "value_only"},
+        {"imagine.kind": "retrieval", "imagine.value": "embedded"},
+        {"imagine.kind": "world_model", "imagine.loop": "mind2web"},
+    ],
+)
+def test_a_turn_without_a_page_is_decided_by_the_most_frequent_reply_and_fails_no_other(
+    imagined: dict[str, str],
+) -> None:
+    recipe = checking.vary(literature.get("weblinx-flan-t5"), COMPARED | imagined)
+    seen = steps(recipe, "weblinx")
+    decisions = zip(seen, decided(recipe, seen, "weblinx"), strict=True)
+    asked = [(step, one) for step, one in decisions if "samples" in one.trace["plan"]]
+    assert {bool(step.html) for step, _ in asked} == {True, False}, "turns of both kinds"
+    for step, one in asked:
+        assert "error" not in one.trace["observe"]
+        assert len(one.branches) == len(SAID)
+        unseen = f"not imagined: no page was recorded at turn {step.turn_index + 1}, step {step.step_index + 1}"
+        assert all((branch.prediction == unseen) is not bool(step.html) for branch in one.branches)
+        assert all((branch.value is None) is not bool(step.html) for branch in one.branches)
+        assert step.html or one.actions == (one.branches[0].action,)

@@ -16,6 +16,7 @@ from agents.weblinx.documents import documents
 from agents.weblinx.query import dmr_query
 from tests.agents.test_ranker_cross_encoder import PAGE
 from tests.agents.weblinx_demo import browser, chat, make_demo
+from tests.quick import first_is_quick
 from tests.tiny_models import tiny_encoder
 
 WORDS = "search book room hotel price guests date map save menu help login basket total next back home filter".split()
@@ -86,8 +87,8 @@ def test_exact_scores_are_those_of_the_obvious_way(exact) -> None:
         assert scores == pytest.approx(obvious(exact, step), abs=1e-5)
 
 
-@pytest.mark.parametrize("together", [True, False], ids=["one batch", "step by step"])
-@pytest.mark.parametrize("error", [None, 0.003, 0.03], ids=["one encoder", "quick encoder", "poor quick encoder"])
+@first_is_quick("together", [True, False], ids=["one batch", "step by step"])
+@first_is_quick("error", [None, 0.003, 0.03], ids=["one encoder", "quick encoder", "poor quick encoder"])
 def test_the_first_k_are_those_of_the_obvious_way(exact, error, together) -> None:
     steps = steps_of(4, 60)
     ours = ranker(DmrEncoder(exact, Rounded(exact, error) if error else None), top_k=5)
@@ -167,6 +168,7 @@ def test_a_limit_in_tokens_counts_those_of_the_encoder(exact) -> None:
     assert {len(exact.tokenizer(text, add_special_tokens=False)["input_ids"]) for text in step.texts} == {9}
 
 
+@pytest.mark.slow
 def test_pages_without_recorded_turns_are_ranked_by_element_texts() -> None:
     ours = ranker(dataclasses.replace(dmr_encoder(MINILM), quick=None))
     (ranking,) = ours.rank([observation(candidate_ids=("3", "5", "11", "13"), instruction="Read the imprint")])
@@ -174,6 +176,7 @@ def test_pages_without_recorded_turns_are_ranked_by_element_texts() -> None:
     assert [c.score for c in ranking] == sorted((c.score for c in ranking), reverse=True)
 
 
+@pytest.mark.slow  # loads another library of models
 def test_minilm_scores_are_those_of_sentence_transformers() -> None:
     """512 tokens, mean pooling, cosine, in float32: the published computation with the published library."""
     from sentence_transformers import SentenceTransformer, util

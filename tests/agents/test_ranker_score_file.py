@@ -101,9 +101,6 @@ def test_a_file_of_another_kind_is_refused(tmp_path, name) -> None:
         ScoreFile.read(path)
 
 
-# Pickles ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 @pytest.mark.parametrize("name", ["out.json", "out.safetensors"])
 def test_a_published_pickle_becomes_a_score_file(tmp_path, capsys, protocol, name) -> None:

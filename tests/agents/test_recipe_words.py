@@ -5,9 +5,10 @@ import re
 
 import pytest
 
-from agents.recipes import literature, sentences
+from agents.cookbook import checking, sentences
+from agents.cookbook.drawing import drawing
+from agents.recipes import differences, literature
 from agents.recipes.declaring import settings_of
-from agents.recipes.drawing import drawing
 from agents.recipes.literature import RECIPES
 from agents.recipes.settings import Quirks
 from agents.types import STAGES
@@ -21,7 +22,6 @@ def test_every_setting_has_words() -> None:
 
 
 TEXTS = {
-    "prompts.pack",
     "rank.model",
     "rank.base",
     "recall.encoder",
@@ -81,7 +81,7 @@ def test_what_is_marked_is_what_differs_from_the_parent(name: str) -> None:
     stages = sentences.stages(recipe, parent)
     marked = {s.name for stage in stages for s in stage.settings if s.before is not None}
     marked |= {f"quirks.{quirk.name}" for quirk in sentences.quirks(recipe, parent) if quirk.before is not None}
-    assert marked == (set(literature.changed(recipe, parent)) - {"preset"} if parent else set())
+    assert marked == (set(differences.changed(recipe, parent)) - {"preset"} if parent else set())
 
 
 def test_a_marked_setting_shows_the_value_of_its_parent() -> None:
@@ -137,3 +137,17 @@ def test_the_drawing_shows_what_flows_and_what_does_otherwise_than_in_the_parent
 def test_memory_that_a_ranking_takes_is_drawn_before_it() -> None:
     assert [box.stage for box in drawing(RECIPES["grounded"])][:3] == ["observe", "recall", "rank"]
     assert [box.stage for box in drawing(RECIPES["mindact"])][:3] == ["observe", "rank", "recall"]
+
+
+def test_of_no_exemplars_it_is_not_said_how_they_are_chosen() -> None:
+    recipe = checking.vary(RECIPES["awm"], {"recall.exemplar_k": "0"})
+    (said,) = (one.sentence for one in sentences.stages(recipe) if one.name == "recall")
+    assert "Shows no exemplars." in said
+    assert "0 exemplars" not in said
+
+
+def test_where_every_sample_is_compared_the_page_says_so_of_graded_ones_too() -> None:
+    for kind in ("world_model", "value_only"):
+        recipe = literature.override(literature.get("wma"), {"imagine.kind": kind, "imagine.loop": "mind2web"})
+        said = next(stage for stage in sentences.stages(recipe) if stage.name == "imagine").sentence
+        assert "the different ones of 20 sampled actions" in said

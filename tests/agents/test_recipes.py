@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agents.recipes import literature
-from agents.recipes.lacking import missing
+from agents.cookbook import checking, deviations
+from agents.cookbook.lacking import missing
+from agents.recipes import declaring, differences, literature
 from agents.recipes.literature import RECIPES
 from agents.recipes.settings import PlanSettings, Quirks, RankSettings, RecallSettings
 
@@ -97,10 +98,10 @@ def test_an_unknown_recipe_is_answered_with_the_choices() -> None:
 
 def test_changed_lists_what_differs_from_the_named_recipe() -> None:
     grounded = literature.get("grounded")
-    assert literature.changed(grounded) == {}
+    assert differences.changed(grounded) == {}
     other = literature.override(grounded, {"rank.top_k": "20", "recall.memory": "none"})
-    assert literature.changed(other) == {"rank.top_k": (50, 20), "recall.memory": ("multifaceted", "none")}
-    assert literature.changed(other, other) == {}
+    assert differences.changed(other) == {"rank.top_k": (50, 20), "recall.memory": ("multifaceted", "none")}
+    assert differences.changed(other, other) == {}
 
 
 BUILT = [name for name, recipe in RECIPES.items() if not recipe.needs]
@@ -165,6 +166,19 @@ def test_a_preset_sets_every_quirk() -> None:
     assert not any(dataclasses.asdict(literature.with_preset(mindact, "corrected").quirks).values())
     one_off = literature.override(mindact, {"preset": "corrected", "quirks.q7_single_candidate_fails": "true"})
     assert (one_off.preset, one_off.quirks.q7_single_candidate_fails) == ("corrected", True)
+    named_first = {"quirks.q7_single_candidate_fails": "true", "preset": "corrected"}
+    assert literature.override(mindact, named_first) == one_off, "in whichever order they stand"
+
+
+@pytest.mark.parametrize("preset", ["faithful", "corrected"])
+def test_a_preset_leaves_the_quirks_by_which_a_recipe_was_derived(preset: str) -> None:
+    base, other = literature.get("self-map"), {"faithful": "corrected", "corrected": "faithful"}[preset]
+    own = {"preset": preset, "quirks.q14_rationale_joined": "true" if preset == "corrected" else "false"}
+    derived = literature.override(base, own)
+    assert differences.changed(literature.in_preset(derived, preset), derived) == {}
+    there = literature.in_preset(derived, other)
+    assert there.quirks.q14_rationale_joined == derived.quirks.q14_rationale_joined
+    assert dataclasses.replace(there.quirks, q14_rationale_joined=other == "faithful") == Quirks.of(other)
 
 
 def test_parents_exist_and_settings_stored_before_a_field_existed_still_read() -> None:
@@ -186,3 +200,23 @@ def test_abstract_workflows_of_the_train_split_are_a_matter_of_their_induction()
     assert any("induce_workflows DATASET --style abstract" in line for line in missing(recipe))
     online = literature.override(literature.get("awm-online"), {"recall.induction_style": "abstract"})
     assert not any("--style" in line for line in missing(online))
+
+
+def test_what_was_stored_before_bounds_came_is_read_marked_and_taken_by_nothing_new() -> None:
+    stored = literature.to_dict(literature.get("wma"))
+    stored["plan"] |= {"samples": 250, "temperature": 0.0001}
+    read = literature.from_dict(stored)
+    assert (read.plan.samples, read.plan.temperature, read.plan.kind) == (250, 0.0001, "trajectory")
+    assert literature.to_dict(read) == stored
+    assert differences.changed_settings(stored)["plan.samples"] == (20, 250)
+    told = " ".join(one.words for one in deviations.of_stored(stored))
+    assert "plan.samples must lie in 1..100, got 250" in told
+    assert "plan.temperature must be 0, or at least 0.001, got 0.0001" in told
+    assert not [one for one in deviations.of_recipe(literature.get("wma")) if "bounds" in one.key]
+    with pytest.raises(ValueError, match=r"^plan\.samples must lie in 1\.\.100, got 250, as wma was stored before"):
+        checking.vary(read, {"plan.temperature": "1"})
+    mended = checking.vary(read, {"plan.temperature": "1", "plan.samples": "20"})
+    assert (mended.plan.samples, declaring.out_of_bounds(mended)) == (20, {})
+    for stage, name, value in (("plan", "kind", "poetry"), ("recall", "sort_by", "colour")):
+        with pytest.raises(ValueError, match=rf"{name} must be one of"):
+            literature.from_dict(stored | {stage: stored[stage] | {name: value}})

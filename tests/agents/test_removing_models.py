@@ -2,11 +2,13 @@
 
 import pytest
 
+from agents.encoders import weights
 from agents.models import SavedRecipe, TrainedModel
 from agents.recipes import literature
 from agents.recipes.literature import RECIPES
 from agents.training.removing import ModelRemoval
-from annotations.models import Job
+from annotations.hosts.identity import host_id
+from annotations.models import Job, Worker
 from annotations.storage import store
 from tests import factories
 from tests.signed_in import client_of
@@ -41,6 +43,19 @@ def test_an_admin_deletes_a_model_and_its_files_go(model, django_capture_on_comm
     assert "Deleted mine and its files." in answer.content.decode()
     assert not TrainedModel.objects.exists()
     assert not model.folder.exists()
+
+
+def test_a_deleted_model_is_known_to_no_worker_of_this_host(model, django_capture_on_commit_callbacks) -> None:
+    Worker.objects.tell("a", name="gpu@a", host=host_id(), held=["mine", "other"])
+    Worker.objects.tell("b", name="gpu@b", host="another", held=["other"])
+    weights.check("mine")
+    with django_capture_on_commit_callbacks(execute=True):
+        ModelRemoval(model, admin_of(model)).carry_out()
+    with pytest.raises(ValueError, match="no model 'mine'"):
+        weights.check("mine")
+    assert list(Worker.objects.order_by("owner").values_list("held", flat=True)) == [["other"], ["other"]]
+    Worker.objects.tell("b", name="gpu@b", host="another", held=["mine"])
+    weights.check("mine")  # another host's own folder still has it
 
 
 def test_who_trained_it_deletes_it_without_being_an_admin(model) -> None:

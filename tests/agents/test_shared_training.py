@@ -7,10 +7,10 @@ import pytest
 import torch
 from django.db.models.functions import Now
 
+from agents.cookbook.lacking import missing
 from agents.encoders import weights
 from agents.models import TrainedModel
 from agents.recipes import literature
-from agents.recipes.lacking import missing
 from agents.training.jobs import run_inline, start_training
 from agents.training.placing import needs_of
 from agents.training.stored import StoredModel
@@ -83,6 +83,7 @@ def weights_of(folder: Path) -> bytes:
     return (folder / "model.safetensors").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_training_that_goes_from_host_to_host_ends_with_the_same_weights(training, on_host, monkeypatch) -> None:
     on_host("alone")
     alone = weights_of(train(training("alone")).folder)
@@ -104,6 +105,7 @@ def test_a_training_that_goes_from_host_to_host_ends_with_the_same_weights(train
     assert list(store.names("checkpoints")) == []
 
 
+@pytest.mark.slow
 def test_a_model_trained_on_one_host_is_fetched_by_another(training, on_host) -> None:
     on_host("a")
     model = train(training("ranker"))
@@ -140,9 +142,6 @@ def test_a_web_host_accepts_what_some_worker_holds(settings, monkeypatch, tmp_pa
     assert missing(recipe) == []
     Worker.objects.update(seen_at=Now() - ALIVE * 2)
     assert missing(recipe) != []
-
-
-# Placement ----------------------------------------------------------------------------------------------------------
 
 
 def worker(host: str, **fields) -> Worker:

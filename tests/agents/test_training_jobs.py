@@ -1,7 +1,9 @@
 """Trainings as jobs: started, sliced, told, ended in one folder that recipes can load; and their commands."""
 
 import json
+import re
 import shutil
+from typing import Any
 
 import pytest
 import torch
@@ -9,15 +11,19 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.management import CommandError, call_command
 
 from agents.encoders import weights
+from agents.encoders.weights import MINILM
 from agents.models import TrainedModel
+from agents.recipes import literature
 from agents.runs.building import build_training
+from agents.stages.registry import training_of
 from agents.training import rows as training_rows
 from agents.training.jobs import run_inline, start_training
 from agents.training.rows import SplitRows, StepRows, as_set
-from agents.training.settings import make_settings
+from agents.training.settings import make_settings, read_settings, unread
 from annotations.jobs import running
 from annotations.models import Job
-from tests.factories import PAGE, make_conversation, make_dataset, make_user
+from tests.factories import PAGE, make_conversation, make_dataset, make_prompt_pack, make_user
+from tests.quick import first_is_quick
 from tests.tiny_models import tiny_causal, tiny_cross_encoder, tiny_encoder, tiny_t5
 
 pytestmark = pytest.mark.django_db
@@ -55,13 +61,18 @@ def dataset():
 MAKERS = {"cross_encoder": tiny_cross_encoder, "dual_encoder": tiny_encoder, "seq2seq": tiny_t5, "causal": tiny_causal}
 
 
+def base_of(tmp_path, kind: str) -> str:
+    """Tiny weights to start from: those that papers start from are not to be had everywhere."""
+    return str(MAKERS[kind](tmp_path / f"base-{kind}", TEXTS, layers=1, width=32))
+
+
 def start(dataset, tmp_path, kind: str, name: str = "first", **changes) -> TrainedModel:
-    base = str(MAKERS[kind](tmp_path / f"base-{kind}", TEXTS, layers=1, width=32))
+    base = base_of(tmp_path, kind)
     changes = QUICK | (PLANNER if kind in ("seq2seq", "causal") else {}) | changes
     return start_training(user=None, dataset=dataset, kind=kind, name=name, base=base, changes=changes, publish=False)
 
 
-@pytest.mark.parametrize("kind", MAKERS)
+@first_is_quick("kind", MAKERS)
 def test_a_training_ends_in_one_folder_with_everything(dataset, tmp_path, kind) -> None:
     model = start(dataset, tmp_path, kind)
     job = run_inline(model)
@@ -82,6 +93,7 @@ def test_a_training_ends_in_one_folder_with_everything(dataset, tmp_path, kind) 
     assert weights.find(model.name) == model.folder
 
 
+@pytest.mark.slow
 def test_slices_of_one_step_each_end_with_the_same_model(dataset, tmp_path, monkeypatch) -> None:
     whole = start(dataset, tmp_path, "cross_encoder", "whole", batch_size=9)
     run_inline(whole)
@@ -99,6 +111,7 @@ def test_slices_of_one_step_each_end_with_the_same_model(dataset, tmp_path, monk
     assert whole.curve == cut.curve
 
 
+@pytest.mark.slow
 def test_a_cancelled_training_stops_and_goes_on_when_tried_again(dataset, tmp_path, monkeypatch) -> None:
     model = start(dataset, tmp_path, "seq2seq", epochs=2)
     monkeypatch.setattr(running, "SLICE_SECONDS", 0)
@@ -114,6 +127,7 @@ def test_a_cancelled_training_stops_and_goes_on_when_tried_again(dataset, tmp_pa
     assert model.ready
 
 
+@pytest.mark.slow
 def test_a_training_does_not_go_on_from_what_another_of_its_name_left(dataset, tmp_path, monkeypatch) -> None:
     model = start(dataset, tmp_path, "seq2seq", epochs=2)
     monkeypatch.setattr(running, "SLICE_SECONDS", 0)
@@ -122,6 +136,111 @@ def test_a_training_does_not_go_on_from_what_another_of_its_name_left(dataset, t
     assert (model.folder / "work" / "checkpoint.pt").exists()
     model.delete()
     assert run_inline(start(dataset, tmp_path, "seq2seq", epochs=1, learning_rate=0.5)).state == "done"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"ranker": "x"}, "ranker would change nothing in a training on multichoice: it needs paradigm=action_string"),
+        (
+            {"history_turns": 9, "paradigm": "generation"},
+            "history_turns would change nothing in a training on generati",
+        ),
+        ({"page_tokens": 99}, "page_tokens would change nothing in a training on multichoice: it needs paradigm=value"),
+        ({"paradigm": "world_model", "repeats": 3}, "repeats would change nothing in a training on world_model: .*gen"),
+        *(
+            ({"paradigm": "trajectory", name: value}, f"{name} would change nothing in a training on trajectory")
+            for name, value in {
+                "num_candidates": 3,
+                "refinement": True,
+                "simplification": True,
+                "layout": "task",
+                "repeats": 2,
+                "memory": "none",
+            }.items()
+        ),
+    ],
+)
+def test_a_setting_that_the_samples_do_not_read_is_refused(dataset, changes, said) -> None:
+    with pytest.raises(ValidationError, match=said):
+        start_training(user=None, dataset=dataset, kind="seq2seq", name="x", changes=changes, publish=False)
+    assert not TrainedModel.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"memory": "none", "memory_k": 9},
+            r"^memory_k would .* with memory=none: it needs memory=multifaceted, fixed or",
+        ),
+        (
+            {"memory_k": 9},
+            r"^memory_k would change nothing in a training with memory=chronological: it needs memory=mul",
+        ),
+        (
+            {"memory": "none", "refinement": True},
+            r"^refinement would .* with memory=none: it needs memory other than none$",
+        ),
+        ({"memory": "none", "simplification": True}, r"^simplification would .*: it needs memory other than none$"),
+    ],
+)
+def test_a_setting_of_earlier_pages_that_are_not_shown_is_refused(changes, said) -> None:
+    assert re.search(said, unread(make_settings("seq2seq", changes)))
+    with_memory = changes | {"memory": "multifaceted"}
+    assert unread(make_settings("seq2seq", with_memory)) == ""
+    shown = literature.override(literature.get("mindact"), {"recall.exemplars": "fixed", "recall.exemplar_k": "1"})
+    of_exemplars = "memory_k" not in changes
+    assert (unread(make_settings("seq2seq", changes), shown) == "") == of_exemplars, "their pages are past ones, too"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "changes", "listed"),
+    [
+        ("self-map", {"recall.memory": "none"}, set()),
+        ("self-map", {"recall.k": "0"}, set()),
+        ("mindact-task", {}, set()),
+        ("mindact", {}, {"simplification", "refinement"}),
+        ("self-map", {}, {"simplification", "refinement", "memory_k"}),
+    ],
+)
+def test_a_card_lists_nothing_of_earlier_pages_where_none_is_shown(recipe, changes, listed) -> None:
+    asked = literature.override(literature.get(recipe), changes)
+    kind, follows = training_of(asked)
+    settings = make_settings(kind, follows)
+    assert unread(settings, asked) == "", "what follows from a recipe is read"
+    assert read_settings(settings, asked).keys() & {"simplification", "refinement", "memory_k"} == listed
+
+
+def test_no_more_worked_examples_are_trained_with_than_the_pack_of_a_project_has(dataset) -> None:
+    pack = make_prompt_pack(dataset.project, "mine")
+    shots = {"compose.shots": "99", "prompts.pack": str(pack)}
+    recipe = literature.override(literature.get("mindact"), shots)
+    said = {
+        "user": None,
+        "dataset": dataset,
+        "kind": "seq2seq",
+        "name": "x",
+        "publish": False,
+        "base": "all-MiniLM-L6-v2",
+    }
+    with pytest.raises(ValidationError, match=r"compose\.shots=99"):
+        start_training(**said, recipe=recipe)
+    assert not TrainedModel.objects.exists()
+    few = literature.override(recipe, {"compose.shots": "1"})
+    assert start_training(**said, recipe=few).name == "x"
+
+
+def test_a_card_lists_the_settings_that_the_training_read() -> None:
+    pages = read_settings(make_settings("seq2seq", {"memory": "multifaceted", "memory_k": 2}))
+    assert pages["memory_k"] == 2
+    assert not pages.keys() & {"ranker", "history_turns", "page_tokens", "lora_rank"}
+    assert "memory_k" not in read_settings(make_settings("seq2seq", {"memory": "none"}))
+    told = read_settings(make_settings("causal", {"paradigm": "trajectory", "adapter": "lora"}))
+    assert told["lora_rank"] == 16
+    assert not told.keys() & {"num_candidates", "refinement", "simplification", "layout", "repeats", "memory", "top_k"}
+    assert told.keys() >= {"paradigm", "epochs", "max_length", "max_new_tokens", "loss_on"}
+    assert "ranker" in read_settings(make_settings("causal", {"paradigm": "action_string"}))
 
 
 def test_only_the_train_split_is_trained_on(dataset, monkeypatch) -> None:
@@ -150,9 +269,11 @@ def test_planner_steps_carry_the_memory_of_earlier_turns(dataset, memory, rememb
     assert len(found[2].current.past_actions) == 2
 
 
-def test_what_is_wrong_is_said_before_anything_is_queued(dataset) -> None:
+def test_what_is_wrong_is_said_before_anything_is_queued(dataset, tmp_path) -> None:
+    arguments = {"user": None, "dataset": dataset, "kind": "seq2seq", "name": "fine", "publish": False}
+    arguments["base"] = base_of(tmp_path, "seq2seq")
+
     def errors(**fields) -> dict:
-        arguments = {"user": None, "dataset": dataset, "kind": "seq2seq", "name": "fine", "publish": False}
         with pytest.raises(ValidationError) as error:
             start_training(**arguments | fields)
         return error.value.message_dict
@@ -163,18 +284,20 @@ def test_what_is_wrong_is_said_before_anything_is_queued(dataset) -> None:
     assert "kind" in errors(kind="magic")
     assert "limit" in errors(limit=0)
     assert "dataset" in errors(dataset=make_dataset())
-    assert "base" in errors(kind="causal")
-    start_training(user=None, dataset=dataset, kind="seq2seq", name="fine", publish=False)
+    assert "base" in errors(kind="causal", base="")
+    start_training(**arguments)
     assert "already" in errors()["name"][0]
     assert TrainedModel.objects.count() == Job.objects.count() == 1
 
 
-def test_only_admins_of_the_project_may_train(dataset) -> None:
+def test_only_admins_of_the_project_may_train(dataset, tmp_path, model_root) -> None:
     annotator = make_user("annotator", dataset.project)
+    asked = {"dataset": dataset, "kind": "seq2seq", "name": "x", "publish": False}
+    asked["base"] = base_of(model_root, "seq2seq")  # people name none outside of it
     with pytest.raises(PermissionDenied):
-        start_training(user=annotator, dataset=dataset, kind="seq2seq", name="x", publish=False)
+        start_training(user=annotator, **asked)
     admin = make_user("admin", dataset.project)
-    assert start_training(user=admin, dataset=dataset, kind="seq2seq", name="x", publish=False).created_by == admin
+    assert start_training(user=admin, **asked).created_by == admin
 
 
 @pytest.mark.parametrize("base", ["nope", "./nothing", "/nowhere", "embedded:nope"])
@@ -203,6 +326,7 @@ def test_missing_weights_fail_the_job_with_one_line_of_advice(dataset, tmp_path)
     assert not model.ready
 
 
+@pytest.mark.slow
 def test_a_training_that_failed_before_it_began_does_not_keep_its_name(dataset, tmp_path) -> None:
     failed = gone(dataset, tmp_path, "cross_encoder")
     with pytest.raises(ValidationError, match="already"):
@@ -238,6 +362,26 @@ def test_the_ranker_command_trains_and_prints_one_line_of_json(dataset, tmp_path
     assert result["metrics"]["dev_recall@5"] == 1.0
     model = TrainedModel.objects.get(name="ranker")
     assert (model.config["epochs"], model.config["seed"]) == (2, 7)
+
+
+@pytest.mark.slow
+def test_a_training_starts_from_the_base_that_its_recipe_names(dataset, tmp_path, capsys) -> None:
+    """Also where the recipe names a model that is there already."""
+    base, other = (str(tiny_encoder(tmp_path / name, TEXTS, layers=1, width=32)) for name in ("base", "other"))
+    asked: dict[str, Any] = {"changes": [f"rank.base={base}", "epochs=1"], "inline": True, "json": True}
+    for recipe in ("dmr-minilm", "dmr-gte"):
+        call_command("train_ranker", dataset.name, recipe=recipe, name=f"of-{recipe}", **asked)
+        assert TrainedModel.objects.get(name=f"of-{recipe}").base == base
+        assert json.loads(capsys.readouterr().out)["base"] == base
+    with pytest.raises(CommandError, match=r"--base and rank\.base both name what to start from"):
+        call_command("train_ranker", dataset.name, recipe="dmr-gte", name="x", base=other, **asked)
+    with pytest.raises(CommandError, match=r"rank\.base is what another model is trained from: .* train_ranker"):
+        call_command("train_planner", dataset.name, recipe="self-map", name="x", **asked)
+    said: dict[str, Any] = {"user": None, "dataset": dataset, "publish": False}
+    made = start_training(kind="dual_encoder", name="minilm", recipe=literature.get("dmr-minilm"), **said)
+    assert weights.find(made.base) == weights.find(MINILM)
+    with pytest.raises(ValidationError, match="thenlper/gte-base"):
+        start_training(kind="dual_encoder", name="gte", recipe=literature.get("dmr-gte"), **said)
 
 
 def test_the_planner_command_says_what_is_wrong(dataset) -> None:

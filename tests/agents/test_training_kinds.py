@@ -15,8 +15,7 @@ from agents.training.settings import make_settings
 from annotations.corpus.importing import import_files
 from annotations.jobs import running
 from annotations.models import Conversation, Dataset
-from annotations.sample.build import build_website
-from annotations.sample.weblinx import build
+from tests.agents.training_world import weblinx_demonstrations
 from tests.factories import make_conversation, make_dataset
 from tests.tiny_models import tiny_encoder, tiny_t5
 
@@ -42,10 +41,7 @@ def model_root(tmp_path, settings, monkeypatch):
 
 @pytest.fixture(scope="module")
 def demonstrations(tmp_path_factory) -> Path:
-    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("out")
-    build_website("willowclinic", source)
-    build(source, out)
-    return out
+    return weblinx_demonstrations(tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("out"))
 
 
 @pytest.fixture

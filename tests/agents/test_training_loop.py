@@ -54,6 +54,7 @@ def assert_same(one: dict, other: dict, **tolerance: float) -> None:
         torch.testing.assert_close(one[name], other[name], **({"rtol": 0, "atol": 0} | tolerance))
 
 
+@pytest.mark.slow
 def test_a_training_paused_after_every_step_ends_with_the_same_weights_and_curve(base, tmp_path) -> None:
     settings = make_settings("seq2seq", SMALL)
     told: dict[str, TrainingProgress] = {}
@@ -73,6 +74,7 @@ def test_a_training_paused_after_every_step_ends_with_the_same_weights_and_curve
     assert told["cut"].curve[-1]["loss"] < told["cut"].curve[0]["loss"]
 
 
+@pytest.mark.slow
 def test_accumulated_batches_give_the_step_of_one_large_batch(tmp_path, monkeypatch) -> None:
     """Also where the last batch is short and answers differ in length. With plain gradient steps: Adam's first ones
     depend on the sign of the smallest gradients."""
@@ -180,6 +182,7 @@ def test_the_learning_rate_warms_up_and_decays_as_published(base, tmp_path) -> N
     assert rates == pytest.approx([0.0, 0.005, *(0.01 * left / 8 for left in range(8, 0, -1))])
 
 
+@pytest.mark.slow
 def test_bf16_trains_on_a_cpu_and_fp16_says_that_it_cannot(base, tmp_path) -> None:
     settings = make_settings("seq2seq", SMALL | {"mixed_precision": "bf16"})
     assert train(make_task(base, settings), settings, tmp_path / "bf16") == "done"

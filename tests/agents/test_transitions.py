@@ -77,6 +77,55 @@ def test_a_recorded_step_becomes_a_transition_with_its_effects_once(dataset):
     assert first.key_text == "CLICK checkbox News\nshop\nSign up as ada with news."
 
 
+def two_turns(name: str, split: str, own_after: str = "") -> ConversationRecord:
+    """Two turns: what follows the first is the first page of the second. `own_after`: the page that was recorded after
+    the first step, by itself."""
+    said = (
+        step("a", "CLICK", "3", page(), after=own_after),
+        step("b", "TYPE", "4", page("yes"), "ada"),
+        step("c", "CLICK", "5", page("yes", "ada")),
+    )
+    turns = (
+        TurnRecord(source_id=f"{name}-1", instruction="Sign up as ada.", steps=said),
+        TurnRecord(source_id=f"{name}-2", instruction="And again.", steps=(step("d", "CLICK", "5", page()),)),
+    )
+    return ConversationRecord(name, "shop", "d", "s", turns, split=split)
+
+
+@pytest.mark.parametrize(("own_after", "across"), [("", True), (page("yes"), True), (page("yes", "bob"), False)])
+def test_the_page_after_the_last_step_of_a_turn_is_the_first_of_the_next(own_after: str, across: bool) -> None:
+    """Unless the conversation shows that what was recorded after a step is not what the next one begins with."""
+    dataset = factories.make_dataset()
+    store = ConversationStore(dataset)
+    records = [two_turns("t", "train", own_after), two_turns("x", "test_task", own_after)]
+    store.store([(record, store.sha256(record)) for record in records])
+    past(dataset).add(train(dataset))
+    rows = {row.step.source_id: row for row in Transition.objects.select_related("step")}
+    assert set(rows) == ({"a", "b", "c"} if across else {"a", "b"}), "nothing follows the last step of all"
+    assert {name for name, row in rows.items() if row.across_turns} == ({"c"} if across else set())
+    if across:
+        assert len(rows["c"].effects) == 2, "the box and the field are empty again"
+        assert len(list(with_pages([rows["c"]]))) == 1, "with the same pages, when it is put into words"
+    measured = {kept: len(list(past(dataset).recorded("test_task", across_turns=kept))) for kept in (False, True)}
+    assert measured == {False: 2, True: 2 + across}
+
+
+def test_the_page_that_an_agent_is_shown_in_the_next_turn_follows_the_last_of_the_one_before(dataset) -> None:
+    run = factories.make_run(dataset, state="done")
+    live = factories.make_conversation(turns=2, steps=0, dataset=dataset, split="train")
+    episode = Trajectory.objects.create(run=run, conversation=live, state="done", step_count=0)
+    shown = [page(), page("yes", "ada"), page("yes")]
+    for turn, html in zip([*live.turns.order_by("index"), live.turns.get(index=1)], shown, strict=True):
+        decided = Decision((Action("CLICK", "5"),), trace={})
+        Episode(episode, turn).store(Seen(html, "https://shop.example/", 5, timezone.now()), decided, [ActionOutcome()])
+    first, second, last = episode.steps.order_by("seq")
+    assert (first.pages_around, first.next_shown) == ((page(), page("yes", "ada")), second)
+    assert (second.pages_around, second.next_shown) == ((page("yes", "ada"), page("yes")), last)
+    assert (last.pages_around[1], last.next_shown) == (None, None)
+    assert past(dataset).add_episodes() == 2
+    assert dict(Transition.objects.values_list("episode_step__seq", "across_turns")) == {0: True, 1: False}
+
+
 def test_only_the_train_split_is_remembered(dataset):
     hidden = dataset.conversations.get(split="test_task")
     with pytest.raises(AssertionError, match="come from the train split"):
@@ -131,6 +180,7 @@ def test_what_an_agent_did_in_an_episode_is_remembered_too(dataset):
     assert typed.episode_step.seq == 1
     records = [one.record() for one in with_pages(list(Transition.objects.order_by("pk")))]
     assert [record.previous for record in records] == [(NO_ACTION,), ("did CLICK",)]
+    assert {record.url for record in records} == {"https://shop.example/"}
 
 
 def _play(episode: Trajectory, turn: Turn) -> None:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from agents.recipes import checking, literature
+from agents.cookbook import checking
+from agents.recipes import literature
 from agents.stages.act.user_questions import AskedWhereClose
 from agents.stages.kind import Parts
 from agents.stages.registry import recipe_kinds

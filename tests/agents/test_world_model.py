@@ -69,6 +69,37 @@ def test_the_one_that_was_chosen_before_is_found_by_its_state():
     }
 
 
+SORTING = (
+    "[1] RootWebArea ''\n\t[2] combobox 'Sort' value: 'Name'\n\t\t[3] option 'Name' selected: True\n"
+    "\t\t[4] option 'Price' selected: False\n\t[5] combobox 'Time' value: 'Any'\n"
+    "\t\t[6] option 'Any' selected: True\n\t\t[7] option 'Noon' selected: False"
+)
+
+
+def test_what_was_chosen_before_inside_of_the_element_is_found_whatever_else_is_chosen_on_the_page():
+    chosen = SORTING.replace("'Time' value: 'Any'", "'Time' value: 'Noon'")
+    chosen = chosen.replace("'Any' selected: True", "'Any' selected: False").replace(
+        "'Noon' selected: False", "'Noon' selected: True"
+    )
+    found = learned(SORTING, chosen, Action("SELECT", "5", "Noon"))
+    assert facts(applied(found, PageLines.of(SORTING), Action("SELECT", "2", "Price"))) == {
+        "changed combobox 'Sort' value: 'Price'": 1,
+        "changed option 'Name' selected: False": 1,
+        "changed option 'Price' selected: True": 1,
+    }
+    assert facts(applied(found, PageLines.of(LOGIN), Action("SELECT", "4", "Price"))) == {
+        "changed button 'Go' value: 'Price'": 1
+    }, "an element with nothing inside"
+
+
+def test_a_name_that_holds_the_elements_name_is_told_by_it():
+    asked = "[1] RootWebArea ''\n\t[2] textbox 'From'"
+    offered = asked + "\n\t[3] listbox 'From suggestions'\n\t[4] link 'Fromage'"
+    found = learned(asked, offered, Action("TYPE", "2", "Ravensby"))
+    there = applied(found, PageLines.of("[1] RootWebArea ''\n\t[5] textbox 'To'"), Action("TYPE", "5", "Lindale"))
+    assert facts(there) == {"added listbox 'To suggestions'": 1, "added link 'Fromage'": 1}
+
+
 def test_effects_survive_being_stored_and_make_a_difference_again():
     after = LOGIN.replace("checked: false", "checked: true").replace("button 'Go'", "button 'Wait'")
     found = learned(LOGIN, after, Action("CLICK", "3"))
@@ -83,9 +114,6 @@ def test_agreement_is_f1_and_of_nothing_and_nothing_one():
     some = facts(happenings(difference(LOGIN, LOGIN.replace("checked: false", "checked: true"))))
     assert agreement(some, some) == agreement(some - some, some - some) == 1
     assert agreement(some, some - some) == 0
-
-
-# Retrieval ----------------------------------------------------------------------------------------------------------
 
 
 class ListedCases:
@@ -123,6 +151,18 @@ def test_cases_that_disagree_make_it_less_sure():
     assert unsure.raw < sure.raw
 
 
+def test_what_is_expected_has_happened_as_a_whole():
+    """By facts alone, two of three cases would have each of two changes that only one of them has together."""
+    both = CHECKED.replace("[4] button 'Go'", "[4] button 'Wait'")
+    one, other = LOGIN.replace("[4] button 'Go'", "[4] button 'Wait'"), CHECKED
+    here = Situation("Log in.", LOGIN, Action("CLICK", "3"), "w")
+    for weights, expected in (((0.9, 0.9, 0.91), 1), ((0.91, 0.9, 0.9), 2), ((0.9, 0.91, 0.9), 1)):
+        cases = [case(after, similarity) for after, similarity in zip((both, one, other), weights, strict=True)]
+        (found,) = RetrievedEffects(ListedCases(*cases)).predict([here])
+        assert found.facts.total() == expected
+        assert 1 / 3 < found.raw < 1 / 2
+
+
 def test_without_a_case_nothing_is_expected_and_nothing_is_sure():
     (found,) = RetrievedEffects(ListedCases()).predict([NEWS])
     assert (found.text, found.confidence, bool(found.difference)) == (NOTHING, 0.0, False)
@@ -142,7 +182,11 @@ def test_on_a_website_without_cases_it_is_as_sure_as_it_was_right_on_such():
         assert found.confidence == confidence
 
 
-# Calibration --------------------------------------------------------------------------------------------------------
+def test_confidences_that_are_exactly_right_still_lie_off_where_there_are_few():
+    few, many = (calibration.error_by_chance([0.2, 0.5, 0.8] * times) for times in (8, 400))
+    assert 0.05 < few < 0.25
+    assert many < 0.03
+    assert calibration.error_by_chance([0.0, 1.0] * 10) == 0.0
 
 
 def test_a_fitted_curve_rises_and_says_shares():

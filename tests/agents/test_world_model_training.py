@@ -16,14 +16,16 @@ from agents.observations import RecordedConversation
 from agents.prompts.packs import webnav
 from agents.recipes import literature
 from agents.training import card
+from agents.training.given_texts import given
 from agents.training.jobs import run_inline, start_training
 from agents.training.mismatches import unlike_training
 from agents.training.rows import SplitRows
 from agents.training.settings import make_settings
 from agents.training.transition_rows import TransitionRows
 from agents.training.unpacking import unpacked
-from annotations.models import Conversation, Dataset
-from tests.agents.test_transitions import dataset, past
+from annotations.corpus.store import ConversationStore
+from annotations.models import Conversation, Dataset, Job
+from tests.agents.test_transitions import dataset, past, recorded
 from tests.tiny_models import tiny_causal
 
 __all__ = ["dataset"]
@@ -74,6 +76,18 @@ def test_a_value_function_is_taught_how_far_on_the_way_a_step_is(dataset: Datase
     assert "EXPECTED EFFECT: The expected effect is that changed checkbox 'News' checked: true." in found[0][0]
 
 
+def test_a_limit_takes_conversations_from_all_over_the_split(dataset: Dataset) -> None:
+    """The first ones may all be of one website."""
+    store = ConversationStore(dataset)
+    records = [recorded(f"more-{number}", "train", "ada") for number in range(4)]
+    store.store([(record, store.sha256(record)) for record in records])
+    every = SplitRows(dataset, "train").conversation_ids
+    assert len(every) == 6
+    assert SplitRows(dataset, "train", 3).conversation_ids == [every[0], every[2], every[4]]
+    assert SplitRows(dataset, "train", 9).conversation_ids == every
+    assert SplitRows(dataset, "train", 3).sha256 != SplitRows(dataset, "train").sha256
+
+
 def test_what_is_told_by_its_facts_is_read_as_facts_again(dataset: Dataset) -> None:
     recorded = RecordedConversation(Conversation.objects.get(dataset=dataset, split="dev").pk)
     happened = [seen_at(recorded, step) for step in recorded.steps]
@@ -97,6 +111,35 @@ def test_a_world_model_asked_otherwise_than_it_was_trained_is_told(dataset: Data
     ]
     fits = literature.override(other, {"imagine.model": "pages"})
     assert unlike_training(literature.to_dict(fits), dataset.project_id) == []
+
+
+@pytest.mark.parametrize("setting", ["imagine.model", "imagine.value_model"])
+def test_what_imagines_and_what_values_are_told_with_longer_pages_and_other_words(
+    dataset: Dataset, setting: str
+) -> None:
+    paradigm = "world_model" if setting == "imagine.model" else "value"
+    texts = given(None, paradigm, dataset)
+    assert list(texts["sha256"]) == [paradigm]
+    job = Job.objects.create(kind=Job.Kind.TRAIN, project=dataset.project, params={"texts": texts})
+    config = make_settings("causal", {"paradigm": paradigm, "page_tokens": "900"}).__dict__
+    model = TrainedModel.objects.create(project=dataset.project, name="own", kind="causal", config=config, job=job)
+    changes = {"imagine.kind": "trained", "imagine.value": "progress", setting: "own"}
+    asks = literature.override(literature.get("wma"), changes)
+    assert unlike_training(literature.to_dict(asks), dataset.project_id) == [
+        f"{setting}=own was trained with imagine.page_tokens=900; wma asks it with imagine.page_tokens=3840."
+    ]
+    fits = literature.override(asks, {"imagine.page_tokens": "900"})
+    assert unlike_training(literature.to_dict(fits), dataset.project_id) == []
+    job.params["texts"]["sha256"][paradigm] = "of other words"
+    job.save()
+    version = f"prompts.pack=webnav@{webnav().version}"
+    assert unlike_training(literature.to_dict(fits), dataset.project_id) == [
+        f"{setting}=own was trained with {version}; wma asks it with {version} (other texts: {paradigm})."
+    ]
+    model.config["paradigm"] = "generation"
+    model.save()
+    (said,) = unlike_training(literature.to_dict(fits), dataset.project_id)
+    assert said == f"{setting}=own was trained to answer generation; wma asks it {paradigm}."
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ from agents.training.examples import PlanningStep, RankingStep
 from agents.training.pairs import LinesOf, Pairs, prepare
 from agents.training.samples import PromptAndAnswer
 from agents.words.past_step import PastStep
+from annotations.sample.build import build_website
+from annotations.sample.weblinx import build
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -125,3 +127,10 @@ def drawn(steps: Sequence[RankingStep], line: LinesOf, path: Path, epochs: int =
 
 def texts_of(steps: Sequence[RankingStep]) -> list[str]:
     return [text for step in steps for text in (step.query, *step.positives, *step.negatives)]
+
+
+def weblinx_demonstrations(source: Path, out: Path) -> Path:
+    """The sample's conversations on one website as WebLINX demonstrations, in `out`."""
+    build_website("willowclinic", source)
+    build(source, out)
+    return out

@@ -35,6 +35,7 @@ def test_words_that_take_turns_are_compared_in_time(compare: Callable[[str, str]
     assert time.process_time() - begun < SECONDS
 
 
+@pytest.mark.slow
 def test_what_cannot_be_compared_in_time_still_makes_one_text_of_the_other() -> None:
     one, other = TURNS.split(" "), OTHER.split(" ")
     made = [piece for _, _, _, start, end in opcodes(one, other) for piece in other[start:end]]

@@ -132,6 +132,7 @@ def test_the_next_release_says_who_changed_the_gold_and_why(step: Step, people) 
     assert {"gold elements", "action"} <= fields
 
 
+@pytest.mark.slow
 def test_a_step_is_flagged_corrected_and_verified_on_pages(step: Step, people) -> None:
     annotator, reviewer = map(client_of, people)
     assert annotator.post(reverse("correction-ask", args=[step.pk]), {"reason": " "}).status_code == 302

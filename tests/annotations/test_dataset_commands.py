@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotations.models import Dataset, Project
+from annotations.models import Dataset, Project, Release
 from tests import factories
 from tests.annotations.small_files import conversation, write
 
@@ -138,6 +138,16 @@ def test_an_export_of_an_unknown_dataset_names_the_known_ones(run, tmp_path: Pat
     factories.make_dataset(name="known")
     with pytest.raises(CommandError, match="there is no dataset 'x'; there are: known"):
         run("export_dataset", "x", "jsonl", tmp_path / "out")
+
+
+def test_an_export_of_an_unknown_release_names_those_of_its_dataset(run, tmp_path: Path) -> None:
+    dataset, other = factories.make_dataset(name="known"), factories.make_dataset(name="other")
+    for of, version in ((dataset, "1.0"), (dataset, "1.1"), (other, "9.0")):
+        Release.objects.create(dataset=of, version=version)
+    with pytest.raises(CommandError, match=r"there is no release '9.0' of known; there are: 1.1, 1.0$"):
+        run("export_dataset", "known", "jsonl", tmp_path / "out", "--release", "9.0")
+    with pytest.raises(CommandError, match=r"there is no release '9.0' of empty; there are: none yet"):
+        run("export_dataset", factories.make_dataset(name="empty").name, "jsonl", tmp_path / "out", "--release", "9.0")
 
 
 def test_an_export_that_cannot_be_is_explained(run, tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ def outcome(function, *arguments) -> object:
         return type(error)
 
 
+@pytest.mark.slow
 @given(pages())
 def test_one_pass_gives_the_text_of_the_straightforward_version(root):
     for node_id in candidates_of(root):
@@ -80,6 +81,7 @@ def test_one_pass_gives_the_text_of_the_straightforward_version(root):
         assert outcome(lambda wanted=node_id: format_candidates(root, [wanted])[wanted]) == expected
 
 
+@pytest.mark.slow
 @given(pages(odd=True))
 def test_pages_with_missing_or_repeated_ids_comments_or_namespaces_give_the_same_text_too(root):
     for node_id in candidates_of(root):

@@ -12,6 +12,7 @@ from annotations.dom.differences import difference, matching
 from annotations.dom.differences.assignment import Edges, heaviest
 from annotations.dom.differences.items import items
 from annotations.dom.generated import changing_trees
+from tests.quick import first_is_quick
 
 BEFORE = """\
 [1] RootWebArea 'Shop'
@@ -98,7 +99,7 @@ def test_no_matching_is_cheaper(seed):
     assert cost(before, after) == pytest.approx(least(before, after), abs=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@first_is_quick("seed", range(3))
 def test_large_pages_lose_little_by_looking_at_likely_pairs_alone(seed, monkeypatch):
     before, after = changing_trees(300, random.Random(seed), share=0.5)
     exact = least(before, after)
@@ -132,6 +133,7 @@ def test_pages_of_12000_nodes_take_a_second(share):
     assert seconds <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.full_size
 def test_pages_of_12000_nodes_need_no_dense_matrix():
     before, after = changing_trees(12_000, random.Random(7), 1.0)

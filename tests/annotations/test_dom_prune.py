@@ -7,7 +7,7 @@ from annotations.dom.limits import PageError
 from annotations.dom.prune import clean_tree, prune_tree
 from annotations.dom.tree import node_ids, parse
 
-# The worked example of the planner specification, section 2.5.
+# The worked example of the sources.md M2.5.
 FLIGHTS = (
     '<html backend_node_id="1"><body backend_node_id="2"><nav backend_node_id="3" role="navigation">'
     '<a backend_node_id="4"><text backend_node_id="5">Home</text></a></nav><div backend_node_id="6">'

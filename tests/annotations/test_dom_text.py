@@ -10,7 +10,7 @@ from tests.annotations.test_dom_prune import FLIGHTS
 EXPECTED = "(html(form search flights(input id=0 text from city )(button id=1 submitSearch & go)))"
 
 
-def test_the_worked_example_of_the_specification_renders_as_printed():
+def test_the_worked_example_of_the_published_code_renders_as_printed():
     text, mapping = tree_repr(prune_tree(parse(FLIGHTS), ["9", "10"]))
     assert (text, mapping) == (EXPECTED, {"9": 0, "10": 1})
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from annotations.environment import env, env_number, env_seconds, told_in_a_line
-from webnav_site import services
+from webnav_site.embedded import services
 from webnav_site.monitor.logs import log_level
 
 ADDRESS = "postgresql://me:word@database.example/webnav"

@@ -1,9 +1,7 @@
 """Exports: what went in comes out again, in the same bytes every time."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -13,8 +11,7 @@ from annotations.corpus.exporting import TOLD_EVERY, export_dataset
 from annotations.corpus.importing import import_files
 from annotations.datasets import reader, writer
 from annotations.datasets.records import CandidateRecord, ConversationRecord, ImageRecord, StepRecord, TurnRecord
-from annotations.models import Conversation, Dataset, Project, Website
-from annotations.pages.store import forget_unused_pages
+from annotations.models import Dataset, Project, Website
 from annotations.sample.build import build_website
 from tests import factories
 from tests.annotations.built_sample import built_sample
@@ -25,26 +22,20 @@ FORMATS = ("mt-mind2web", "jsonl")
 
 
 @pytest.fixture(scope="module")
-def sample(django_db_setup: None, django_db_blocker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dataset]:
-    """The whole sample, imported once for this module and removed after it."""
-    folder = built_sample(tmp_path_factory)
-    with django_db_blocker.unblock():
-        project = Project.objects.create(name="Exports", slug="exports")
-        dataset = Dataset.objects.create(project=project, name="whole-sample", source_format="mt-mind2web")
-        report = import_files("mt-mind2web", folder, dataset)
-        assert not report.errors
-    yield dataset
-    with django_db_blocker.unblock():
-        Conversation.objects.filter(dataset=dataset).delete()
-        dataset.delete()
-        project.delete()
-        forget_unused_pages(timedelta(0))
+def sample(rows_of_the_file: None, tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """The whole sample, imported once for this module."""
+    project = Project.objects.create(name="Exports", slug="exports")
+    dataset = Dataset.objects.create(project=project, name="whole-sample", source_format="mt-mind2web")
+    report = import_files("mt-mind2web", built_sample(tmp_path_factory), dataset)
+    assert not report.errors
+    return dataset
 
 
 def shas(dataset: Dataset) -> dict[str, str]:
     return dict(dataset.conversations.values_list("source_id", "content_sha256"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_the_exported_sample_imports_as_the_same_content(sample: Dataset, tmp_path: Path, format_name: str) -> None:
     written = export_dataset(sample, format_name, tmp_path / "out")
@@ -54,6 +45,7 @@ def test_the_exported_sample_imports_as_the_same_content(sample: Dataset, tmp_pa
     assert (again.conversations, again.unchanged) == (0, sample.conversations.count())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_the_sample_goes_through_the_commands_into_equal_rows(
     sample: Dataset, tmp_path: Path, format_name: str
@@ -76,6 +68,7 @@ def test_the_sample_goes_through_the_commands_into_equal_rows(
     assert list(stored.conversations.records()) == list(originals)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_two_exports_have_the_same_bytes(sample: Dataset, tmp_path: Path, format_name: str) -> None:
     rows = sample.conversations.exclude(split="train")
@@ -86,6 +79,7 @@ def test_two_exports_have_the_same_bytes(sample: Dataset, tmp_path: Path, format
         assert path.read_bytes() == (tmp_path / "2" / path.relative_to(tmp_path / "1")).read_bytes()
 
 
+@pytest.mark.slow
 def test_the_export_is_what_the_sample_script_wrote(sample: Dataset, tmp_path: Path) -> None:
     """The published fields of MT-Mind2Web come out as they went in, in the same order."""
     build_website("nordline", tmp_path / "in")

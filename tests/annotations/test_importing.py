@@ -363,9 +363,6 @@ def test_mind2web_tasks_are_source_tasks_of_their_conversation(tmp_path: Path) -
     assert (turn.source_task.source_id, turn.source_task.instruction) == ("t", "Buy a gift")
 
 
-# What the database itself refuses --------------------------------------------------------------------------------
-
-
 def _refused(create) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         create()

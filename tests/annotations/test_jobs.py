@@ -78,9 +78,6 @@ def left_files(settings) -> list[Path]:
     return [path for folder in folders for path in folder.rglob("*") if path.is_file()]
 
 
-# Starting --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("fields", "field", "message"),
     [
@@ -141,9 +138,6 @@ def test_a_transaction_that_is_rolled_back_queues_nothing(start, django_capture_
     assert (len(kept), len(dropped), Job.objects.count()) == (1, 0, 1)
 
 
-# Importing -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("filename", "data"),
     [
@@ -171,6 +165,7 @@ def test_a_folder_of_the_server_is_imported_and_stays(start, settings) -> None:
     assert path.exists()
 
 
+@pytest.mark.slow
 def test_a_zip_bomb_is_refused_and_leaves_nothing_unpacked(start, settings) -> None:
     job = work(start(upload=zipped({"x.json": b"\0" * (80 << 20)}), filename="bomb.zip"))
     assert job.state == State.FAILED
@@ -237,9 +232,6 @@ def test_an_unexpected_error_is_noted_and_tried_again(start, monkeypatch: pytest
         assert (job.state, job.last_error) == (state, "ZeroDivisionError: division by zero")
 
 
-# Cancelling and trying again -------------------------------------------------------------------------------------
-
-
 def test_a_queued_job_is_cancelled_at_once(start) -> None:
     job = start(upload=PLAIN)
     job.cancel()
@@ -296,9 +288,6 @@ def test_a_safe_name_is_a_plain_file_name(name: str) -> None:
         (Path(folder) / safe).write_text("x")
         assert [path.name for path in Path(folder).iterdir()] == [safe]
     assert not safe.startswith(".")
-
-
-# Exporting -------------------------------------------------------------------------------------------------------
 
 
 def exported(user, dataset: Dataset, **fields) -> Job:

@@ -206,6 +206,7 @@ def test_a_file_of_another_kind_is_given_up_early():
     assert found[-1].error == "gave up after 100 damaged elements in a row"
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.dictionaries(

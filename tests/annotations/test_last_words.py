@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from annotations.jobs import running
 from annotations.models import Job
-from annotations.models.leases import MAX_ATTEMPTS
+from annotations.models.worker_leases import MAX_ATTEMPTS
 from annotations.monitor import last_words
 from tests import factories
 from tests.evaluation.workers import environment
@@ -40,6 +40,7 @@ def die_with(job: Job) -> None:
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_killed_worker_leaves_its_last_lines_and_its_memory_on_the_row() -> None:
     job = factories.make_job()
@@ -66,6 +67,7 @@ with job.heartbeat(), deadline.page_deadline(0.2):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_where_a_page_hung_stands_on_the_row_and_after_three_times_nobody_tries_it_again() -> None:
     job = factories.make_job()
@@ -80,6 +82,7 @@ def test_where_a_page_hung_stands_on_the_row_and_after_three_times_nobody_tries_
     assert 'File "<string>", line 10 in <module>' in job.last_log
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_the_work_of_a_killed_worker_can_be_claimed_at_once() -> None:
     job = factories.make_job()
@@ -113,9 +116,6 @@ def test_work_that_ends_well_leaves_nothing(settings) -> None:
     job.refresh_from_db()
     assert job.last_log == ""
     assert last_words.take(Job.words_key(job.pk)) is None
-
-
-# Attempts ---------------------------------------------------------------------------------------------------------
 
 
 def die(job: Job) -> None:

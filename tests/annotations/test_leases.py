@@ -16,9 +16,9 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from annotations.hosts.identity import owner_of, shown, this_process
-from annotations.models import Job, LeaseLost, leases
+from annotations.models import Job, LeaseLost, worker_leases
 from annotations.models.lease import Lease
-from annotations.models.leases import MAX_ATTEMPTS, owner_name
+from annotations.models.worker_leases import MAX_ATTEMPTS, owner_name
 from tests import factories
 from tests.app_server import database_url
 
@@ -43,6 +43,7 @@ def dead_pid() -> int:
     return process.pid
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_twenty_workers_claim_each_of_fifty_rows_exactly_once() -> None:
     project = factories.make_project()
@@ -149,9 +150,6 @@ def test_an_unexpected_error_queues_the_row_again_until_its_attempts_are_used_up
     assert claimed is None
 
 
-# Reaping ---------------------------------------------------------------------------------------------------------
-
-
 def test_reaping_leaves_living_workers_alone(claimed: Job) -> None:
     assert Job.objects.reap() == []
     claimed.refresh_from_db()
@@ -192,6 +190,7 @@ def test_an_owner_that_cannot_be_read_is_left_alone(claimed: Job, owner: str) ->
     assert Job.objects.reap() == []
 
 
+@pytest.mark.slow
 def test_a_container_with_the_same_host_name_is_another_owner(settings, db) -> None:
     code = "import django; django.setup(); from annotations.hosts.identity import this_process; print(this_process())"
     inside = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", code]
@@ -243,12 +242,9 @@ def test_a_row_whose_workers_died_three_times_is_parked(db: None) -> None:
     assert Job.objects.claim(job.pk) is None
 
 
-# Heartbeats ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.django_db(transaction=True)
 def test_a_heartbeat_keeps_the_lease_while_work_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leases, "HEARTBEAT_SECONDS", 0.02)
+    monkeypatch.setattr(worker_leases, "HEARTBEAT_SECONDS", 0.02)
     job = Job.objects.claim(factories.make_job().pk)
     first = job.heartbeat_at
     with job.heartbeat():

@@ -519,6 +519,7 @@ def folder(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("written")
 
 
+@pytest.mark.slow
 @FEW
 @given(records=conversations(st.none()))
 def test_mt_mind2web_gives_back_what_was_written(folder, records):
@@ -528,6 +529,7 @@ def test_mt_mind2web_gives_back_what_was_written(folder, records):
     assert written("mt-mind2web", records) == data
 
 
+@pytest.mark.slow
 @FEW
 @given(records=conversations(images))
 def test_jsonl_gives_back_what_was_written(folder, records):

@@ -1,4 +1,4 @@
-"""Raw events become steps: one hand-made episode per rule of live_env.md section 4."""
+"""Raw events become steps: one hand-made episode per rule of `miniwob_events`."""
 
 import pytest
 

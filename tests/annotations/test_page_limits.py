@@ -122,6 +122,7 @@ def test_words_that_a_tokenizer_would_read_for_minutes_are_refused(field, tmp_pa
     assert report.errors[0]["message"] == "expected at most 1,000,000 characters, found 1,000,002"
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.timed
 def test_ids_of_a_conversation_with_many_steps_are_compared_in_one_pass() -> None:

@@ -56,6 +56,7 @@ def hang(kind: str, size: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=processes.ROOT, capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.slow
 def test_a_worker_that_hangs_where_no_signal_is_seen_is_ended_and_says_where() -> None:
     ended = hang("worker", 2_000_000_000)  # many minutes
     assert ended.returncode == 1
@@ -63,6 +64,7 @@ def test_a_worker_that_hangs_where_no_signal_is_seen_is_ended_and_says_where() -
     assert 'File "<string>", line 10 in <module>' in ended.stderr
 
 
+@pytest.mark.slow
 def test_other_processes_are_not_ended_and_the_page_fails_when_the_call_returns() -> None:
     ended = hang("command", 4_000_000)
     assert "PageTooHeavy: the page was given up: it took longer than 0.3 s" in ended.stderr
@@ -102,6 +104,7 @@ def test_many_small_pages_are_asked_about_at_once() -> None:
         page_questions.outline("<not xml")
 
 
+@pytest.mark.slow
 @pytest.mark.timed
 def test_a_page_that_takes_too_long_is_given_up_and_the_next_one_is_read(pool) -> None:
     begun = time.monotonic()
@@ -111,6 +114,7 @@ def test_a_page_that_takes_too_long_is_given_up_and_the_next_one_is_read(pool) -
     assert pool.call("outline", PAGE.encode()) == b'["1","2","3"]'
 
 
+@pytest.mark.slow
 @pytest.mark.timed
 def test_a_page_that_overran_is_not_tried_again_at_once(pool) -> None:
     for _ in range(2):
@@ -120,6 +124,7 @@ def test_a_page_that_overran_is_not_tried_again_at_once(pool) -> None:
     assert time.monotonic() - begun < 0.5
 
 
+@pytest.mark.slow
 def test_a_page_that_takes_too_much_memory_is_given_up_and_the_next_one_is_read(pool) -> None:
     pool.seconds = 20
     with pytest.raises(PageError):

@@ -43,9 +43,6 @@ def pairs(pages: list[str]) -> list[tuple[str, int]]:
     return [(page, 5) for page in pages]
 
 
-# Compression -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_decompressing_gives_back_what_was_compressed(seed: int) -> None:
     source = random.Random(seed)
@@ -74,9 +71,6 @@ def test_a_page_too_large_to_keep_in_memory_is_no_dictionary(monkeypatch: pytest
     monkeypatch.setattr(page_store, "LARGEST_PAGE", 100)
     pages = [page.encode() for page in similar_pages(16)]
     assert best_dictionary(pages) not in pages
-
-
-# Storing ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.django_db
@@ -167,9 +161,6 @@ def test_a_page_above_the_limit_is_refused_before_anything_is_stored(monkeypatch
 def test_a_screenshot_is_stored_once() -> None:
     image = ImageRecord("image/png", factories.PNG)
     assert store_screenshot(image) == store_screenshot(image)
-
-
-# Statistics ------------------------------------------------------------------------------------------------------
 
 
 def dataset_of(pages: list[str], repeat: int = 1) -> Dataset:
@@ -266,3 +257,12 @@ def test_pages_of_a_deleted_dataset_are_forgotten_and_shared_or_young_ones_kept(
     assert forget_unused_pages(timedelta(0)) == before - 1
     assert [page.html for page in Snapshot.objects.with_content()] == ["<a>shared</a>"]
     assert kept.page_bytes()["pages"] == 1
+
+
+@pytest.mark.django_db
+def test_a_page_that_another_app_shows_is_kept() -> None:
+    held = factories.make_held_step(factories.make_trajectory())
+    type(held).objects.update(snapshot=factories.make_snapshot("<a>held</a>"))
+    factories.make_snapshot("<a>nobody's</a>")
+    assert forget_unused_pages(timedelta(0)) == 1
+    assert "<a>held</a>" in [page.html for page in Snapshot.objects.with_content()]

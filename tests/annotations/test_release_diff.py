@@ -104,6 +104,7 @@ def test_redactions_say_who_took_what_out() -> None:
     assert (reason["what"], reason["by"], reason["why"]) == ("redaction of email", "keeper", "1 × instruction")
 
 
+@pytest.mark.slow
 def test_changes_of_a_campaign_name_annotator_and_verifier() -> None:
     dataset = small_dataset()
     campaign = factories.make_campaign(dataset.project, target=dataset)

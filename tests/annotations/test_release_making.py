@@ -122,6 +122,7 @@ def test_pages_of_a_release_are_not_forgotten() -> None:
     assert Snapshot.objects.count() == pages
 
 
+@pytest.mark.slow
 def test_the_checksum_depends_on_the_content_only() -> None:
     dataset = small_dataset()
     first, second = released(dataset, "1.0"), released(dataset, "1.1", notes="The same again.")
@@ -297,6 +298,7 @@ def test_the_datasheet_of_a_campaign_tells_effort_defects_phenomena_and_what_nob
     assert figures["phenomena"] == {"pronoun": 2, "ellipsis": 1}
 
 
+@pytest.mark.slow
 def test_an_export_holds_what_campaigns_were_as_data_with_a_checksum(tmp_path: Path) -> None:
     dataset = small_dataset()
     without = released(dataset)

@@ -154,6 +154,7 @@ def test_no_instruction_occurs_in_two_splits(splits: dict[str, list[dict]]) -> N
     assert len(first_turns) == len(set(first_turns))
 
 
+@pytest.mark.slow
 def test_pages_have_150_to_1200_elements(pages: list[Page]) -> None:
     for page in pages:
         assert 150 <= len(elements(page.cleaned)) <= len(elements(page.raw)) <= 1200
@@ -308,6 +309,7 @@ def test_popups_open_and_close(pages: list[Page]) -> None:
     assert 20 < len(dialogs) < len(pages) / 2
 
 
+@pytest.mark.slow
 def test_the_same_sources_give_the_same_bytes_in_another_process(built: Path, tmp_path: Path) -> None:
     code = "import pathlib, sys; from annotations.sample import build; "
     code += "build.build_website('nordline', pathlib.Path(sys.argv[1]))"

@@ -7,6 +7,7 @@ from annotations.sample.goals import ConversationGoals, TurnGoal, conversations
 from annotations.sample.nodes import VisitState
 from annotations.sample.script import ScriptedAction
 from annotations.sample.visit import FAULT, Disturbance, SiteVisit
+from tests.quick import first_is_quick
 
 
 def begun(goals: ConversationGoals, seed: int = 0) -> SiteVisit:
@@ -27,7 +28,7 @@ def do(visit: SiteVisit, action: ScriptedAction) -> None:
         visit.put(node_id, action.value)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@first_is_quick("seed", [0, 1])
 def test_the_recorded_path_passes_every_check_and_nothing_done_fails_each(seed: int) -> None:
     disturbed = 0
     for goals in conversations().values():

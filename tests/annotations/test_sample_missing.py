@@ -9,6 +9,7 @@ from annotations.sample.missing import KINDS, NOTHING_MORE, AskedUser, HiddenPar
 from annotations.sample.script import ScriptError
 
 
+@pytest.mark.slow
 def test_at_least_sixty_turns_leave_something_out_at_a_known_place() -> None:
     found = hidden_parts()
     kinds = Counter(part.kind for parts in found.values() for part in parts)

@@ -33,6 +33,7 @@ CHANGES = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @given(changes=CHANGES)
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -160,6 +160,7 @@ def test_the_next_release_has_it_and_says_by_whom_and_why(conversation: Conversa
     assert "cheaper" in json.dumps(told["turns"])
 
 
+@pytest.mark.slow
 def test_it_is_asked_for_corrected_and_verified_on_pages(conversation: Conversation) -> None:
     asker, writer, judge = people(conversation)
     step = steps_of(conversation)[1][0]

@@ -316,6 +316,7 @@ def test_an_uploaded_zip_of_the_folder_is_imported(source: Path, tmp_path: Path,
     assert set(dataset.conversations.values_list("source_id", "split")) == {("abcdefg", "valid"), ("bcdefgh", "train")}
 
 
+@pytest.mark.slow
 def test_the_pages_of_a_demonstration_open(dataset: Dataset, client) -> None:
     """With the instruction "", steps without a page, and pages as recorded that are no XML."""
     client.force_login(factories.make_superuser())

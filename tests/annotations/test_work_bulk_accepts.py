@@ -58,6 +58,7 @@ def concerns(user, campaign: Campaign) -> dict[int, list[str]]:
     return {one.item.pk: one.concerns for one in bulk.checked(user, campaign)}
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_what_is_green_is_accepted_and_at_least_one_is_held_back(campaign: Campaign, verifier) -> None:
     rewrites = [green_rewrite(campaign) for _ in range(5)]
@@ -74,6 +75,7 @@ def test_what_is_green_is_accepted_and_at_least_one_is_held_back(campaign: Campa
     assert concerns(verifier, campaign) == {held.item_id: ["held back for a second look"]}
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_the_share_that_is_held_back_is_the_campaign_s_and_drawn_at_random(campaign: Campaign, verifier) -> None:
     campaign.second_look = 50
@@ -151,6 +153,7 @@ def test_caps_names_and_hidden_gold_count_as_in_the_queue(campaign: Campaign, ve
     assert concerns(verifier, campaign) == {given.item_id: []}
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_what_verifiers_find_in_the_sample_says_what_the_rest_lets_through(campaign: Campaign, verifier) -> None:
     campaign.second_look = 40

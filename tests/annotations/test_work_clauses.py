@@ -114,9 +114,6 @@ def test_only_sentences_and_requests_are_clauses(text, clauses):
     assert len(clause_spans(text)) == clauses
 
 
-# Coverage -----------------------------------------------------------------------------------------------------------
-
-
 def states(text: str, *said: str) -> list[str]:
     (found,) = covered([RecordedTask(text, tuple(range(len(said))))], dict(enumerate(said)))
     return [clause.state for clause in found]

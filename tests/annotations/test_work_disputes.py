@@ -2,7 +2,6 @@
 
 import pytest
 from django.core.exceptions import PermissionDenied
-from drf_spectacular.generators import SchemaGenerator
 
 from annotations.models import Assignment, Campaign, Dispute, Item, Verdict, VerdictRefused, Webhook
 from annotations.work.verify import verdicts
@@ -10,6 +9,7 @@ from annotations.work.verify.agreement_tables import CampaignAgreement
 from tests import factories
 from tests.annotations.work_world import make_rewrite, make_verification
 from tests.signed_in import client_of
+from tests.web.api_schema import api_schema
 from tests.web.reading import source
 from tests.web.test_schema import _as_json_schema, check_answer
 
@@ -96,6 +96,7 @@ def test_who_was_right_is_counted_for_each_person(dispute: Dispute) -> None:
     assert 'id="right"' in source(client_of(a_third(dispute)).get(f"/annotate/campaigns/{campaign.pk}/agreement/"))
 
 
+@pytest.mark.slow
 def test_it_has_an_entry_in_the_queue_of_those_who_may_decide(dispute: Dispute) -> None:
     third = a_third(dispute)
     waits = "1 dispute between verifiers</a> waits for you"
@@ -110,6 +111,7 @@ def test_it_has_an_entry_in_the_queue_of_those_who_may_decide(dispute: Dispute) 
     assert waits not in source(client_of(third).get("/annotate/"))
 
 
+@pytest.mark.slow
 def test_the_page_shows_both_verdicts_and_decides(dispute: Dispute) -> None:
     third = a_third(dispute)
     client, url = client_of(third), f"/annotate/disputes/{dispute.pk}/"
@@ -127,8 +129,9 @@ def test_the_page_shows_both_verdicts_and_decides(dispute: Dispute) -> None:
     assert "“Fine.”" in source(client.get(url))
 
 
+@pytest.mark.slow
 def test_it_is_decided_over_rest_by_the_same_rules(dispute: Dispute) -> None:
-    schema = _as_json_schema(SchemaGenerator().get_schema(public=True))
+    schema = _as_json_schema(api_schema())
     url = f"/api/disputes/{dispute.pk}/decide/"
     body = {"outcome": "accept", "reason": "Fine."}
     refused = client_of(judges(dispute)["return"]).post(url, body, content_type="application/json")

@@ -80,9 +80,6 @@ def member(assignment: Assignment, role: str):
     return factories.make_user(role, assignment.item.session.campaign.project)
 
 
-# Reading ------------------------------------------------------------------------------------------------------------
-
-
 def test_the_document_holds_steps_tasks_and_parts_in_order(assignment: Assignment, browser: Browser):
     document = browser.get()
     ids = steps_of(assignment)
@@ -170,9 +167,6 @@ def test_proposals_that_are_not_decided_come_with_the_document(assignment: Assig
     assert browser.get()["proposals"] == [
         {"id": row.pk, "kind": "cuts", "model": "m", "content": {"cuts": []}, "outcome": ""}
     ]
-
-
-# Writing ------------------------------------------------------------------------------------------------------------
 
 
 def test_edits_are_saved_once_and_say_what_became_of_them(assignment: Assignment, browser: Browser):
@@ -276,9 +270,7 @@ def test_a_decomposition_is_warned_of_values_that_nobody_asked_for(assignment: A
     assert browser.edit(text(first, "Search", "Search for red shoes"))["warnings"] == []
 
 
-# Who may write ------------------------------------------------------------------------------------------------------
-
-
+@pytest.mark.slow
 def test_only_the_one_who_does_the_item_writes(assignment: Assignment, browser: Browser):
     edit = text(steps_of(assignment)[0], "", "x")
     for role, status in (("admin", 403), ("reviewer", 403), ("annotator", 404), ("reader", 404)):
@@ -410,9 +402,6 @@ def test_the_pages_are_named_and_opened_once_for_it(assignment: Assignment, brow
     assert len(titles) == len(steps_of(assignment))
     monkeypatch.setattr(page_titles, "title_of", lambda html: pytest.fail("opened again"))
     assert browser.get("titles/")["titles"] == titles
-
-
-# History and pages --------------------------------------------------------------------------------------------------
 
 
 def test_undo_and_redo_survive_a_reload_and_stand_in_the_history(assignment: Assignment, browser: Browser):

@@ -112,6 +112,7 @@ def leased() -> Assignment:
 
 
 # Not shrunk: every example is a dozen transactions, and the actions are short enough to be read.
+@pytest.mark.slow
 @settings(
     max_examples=15,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

@@ -226,6 +226,7 @@ def test_the_last_two_who_submit_at_once_open_one_rewrite() -> None:
     assert Item.objects.filter(stage="rewrite").count() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_the_first_sessions_that_pass_at_once_go_into_one_dataset() -> None:
     campaign = factories.make_campaign()

@@ -77,6 +77,7 @@ def test_the_bar_is_as_wide_as_its_parts() -> None:
     assert widths["todo"] == (250, 750)
 
 
+@pytest.mark.slow
 def test_the_forecast_multiplies_what_is_left_by_the_median_time_of_the_last_finished(campaign) -> None:
     person = factories.make_user("annotator", campaign.project)
     not_yet = "3 left to decompose; a forecast needs the times of 5 finished ones, 0 are known."

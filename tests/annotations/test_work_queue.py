@@ -62,6 +62,7 @@ def claims_of_threads(campaign: Campaign, people: list, attempts: int) -> list[t
         return [pair for pairs in pool.map(work, people) for pair in pairs]
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_twenty_people_get_each_of_thirty_items_exactly_once() -> None:
     campaign = factories.make_campaign()
@@ -72,6 +73,7 @@ def test_twenty_people_get_each_of_thirty_items_exactly_once() -> None:
     assert Assignment.objects.count() == 30
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_with_overlap_three_every_item_goes_to_three_different_people() -> None:
     campaign = factories.make_campaign(overlap=3)
@@ -166,9 +168,6 @@ def test_items_of_others_are_given_back_and_found_again(campaign, annotator) -> 
     again = next_item(other, campaign, "decompose")
     assert (again.item_id, again.slot, again.user) == (assignment.item_id, 0, other)
     assert again.pk != assignment.pk
-
-
-# Leases ----------------------------------------------------------------------------------------------------------
 
 
 def test_while_a_lease_lives_nobody_else_can_take_the_item(campaign, annotator) -> None:
@@ -275,9 +274,6 @@ def test_returned_and_submitted_work_is_not_given_back(campaign, annotator) -> N
         assignment.give_back()
 
 
-# Verification ----------------------------------------------------------------------------------------------------
-
-
 def rewritten(campaign: Campaign, author) -> Assignment:
     """A rewrite of a new session that its author has submitted."""
     open_items(campaign, 1)
@@ -310,9 +306,6 @@ def test_a_returned_rewrite_goes_to_its_author_and_then_to_the_same_verifier(cam
     assert next_item(other, campaign, "verify") is None
     back = next_item(reviewer, campaign, "verify")
     assert (back, back.round) == (verification, 2)
-
-
-# Empty queues ----------------------------------------------------------------------------------------------------
 
 
 def says(user, campaign: Campaign, stage: str = "decompose") -> str:

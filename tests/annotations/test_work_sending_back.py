@@ -16,9 +16,6 @@ from tests import factories
 STEPS = [10, 11, 12, 13, 14, 15]
 
 
-# Core ---------------------------------------------------------------------------------------------------------------
-
-
 def said(steps: dict[int, tuple[str, str]]) -> dict[int, Content]:
     return {step: Content(instruction, rewrite) for step, (instruction, rewrite) in steps.items()}
 
@@ -56,9 +53,6 @@ def test_what_nobody_rewrote_follows_its_instruction() -> None:
         10: "Find red shoes.",
         13: "Buy them.",
     }
-
-
-# On rows ------------------------------------------------------------------------------------------------------------
 
 
 class Chain:

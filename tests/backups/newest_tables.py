@@ -5,14 +5,16 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db.models import Model
 
+from agents.guard.judging import SeenControl
 from agents.models import Connection, Drive, GuardRule, HeldStep, Run, SavedRecipe, Transition
 from annotations.models import Step
-from evaluation.models import ReviewQueue, ReviewTask, RiskLabel
+from evaluation.models import ReviewQueue, ReviewTask, RiskForecast, RiskLabel
 from evaluation.reviews.choosing import make_queue
 from tests import factories
 
 TABLES: tuple[type[Model], ...] = (
     *(HeldStep, Drive, GuardRule, Connection, SavedRecipe, Transition, ReviewQueue, ReviewTask, RiskLabel),
+    RiskForecast,
 )
 
 
@@ -32,6 +34,7 @@ def fill_newest_tables(olga: User) -> None:
     recorded = Step.objects.filter(turn__conversation=conversation).first()
     assert recorded is not None
     RiskLabel.objects.give(recorded, olga, "pay")
+    RiskForecast.objects.keep(recorded, SeenControl(recorded.operation, "Pay now", "button"), None, None)
     seen = {"dataset": run.dataset, "conversation": conversation, "step": recorded, "split": conversation.split}
     Transition.objects.create(**seen, sha256="x", operation="CLICK")
 

@@ -16,12 +16,12 @@ from django.core.management import CommandError, call_command
 
 from annotations.storage import store
 from tests import factories
-from webnav_site import postgres_tools
 from webnav_site.backups import archive
 from webnav_site.backups.archive import ArchiveDamaged, ArchiveWriter, Manifest, Version
 from webnav_site.backups.making import backup
 from webnav_site.backups.restoring import TooNew, look_through
 from webnav_site.backups.sealing import SealError, opened, sealed
+from webnav_site.embedded import postgres_tools
 
 VERSION = Version("2026-01-01T00:00:00+00:00", "", "18.0", [["annotations", "0001_initial"]], "0" * 16)
 MIB = 1024**2
@@ -219,6 +219,7 @@ def test_it_is_of_one_moment_while_the_app_goes_on(tmp_path: Path, monkeypatch, 
     assert "during" not in told
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_memory_does_not_grow_with_the_files(settings, tmp_path: Path) -> None:
     with (settings.MODEL_ROOT / "first" / "model.safetensors").open("wb") as file:

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.slow
 BEGIN = """
 import django
-from webnav_site import services
+from webnav_site.embedded import services
 services.make_ready()
 django.setup()
 """

@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
-from agents.generators import chosen
 from agents.llm.protocol import LlmInfo, Message, Reply, Request
 from agents.llm.usage import Usage
 from agents.memory.retrieve import DatasetMemory
 from agents.models import Run
-from agents.stages import state
+from agents.stages import answering, state
 from agents.stages.compose import trajectories
 from agents.stages.rank.score_file import ScoreFile
 from agents.types import DecisionUsage, PromptExemplar
@@ -80,7 +79,7 @@ class PublishedEvaluation:
         assert not report.errors, report.errors
         self.scores.write(folder / "scores.json")
         self.model = Scripted(case["model_outputs_in_order"])
-        patch.setattr(chosen, "_weights", lambda name: self.model)
+        patch.setattr(answering, "_weights", lambda name: self.model)
         patch.setattr(state, "random", SimpleNamespace(Random=self._drawn))
 
     def run(self, batch_size: int) -> Run:

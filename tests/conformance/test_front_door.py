@@ -9,6 +9,7 @@ from evaluation.scores.scoring import RunScores
 from tests.conformance.cases import first_quick
 from tests.conformance.front_door import PublishedEvaluation, PublishedTask
 from tests.conformance.results import assert_published_result
+from tests.quick import first_is_quick
 
 pytestmark = pytest.mark.django_db
 
@@ -16,12 +17,12 @@ pytestmark = pytest.mark.django_db
 QUICK = 3  # of each kind
 
 
-@pytest.mark.parametrize("case", first_quick("planner_eval_multichoice", QUICK))
+@first_is_quick("case", first_quick("planner_eval_multichoice", QUICK))
 def test_multiple_choice(case: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_as_published(PublishedEvaluation(case, "multichoice", tmp_path, monkeypatch))
 
 
-@pytest.mark.parametrize("case", first_quick("planner_eval_generation", QUICK))
+@first_is_quick("case", first_quick("planner_eval_generation", QUICK))
 def test_generation(case: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_as_published(PublishedEvaluation(case, "generation", tmp_path, monkeypatch))
 

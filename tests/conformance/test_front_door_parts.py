@@ -24,6 +24,7 @@ from tests.conformance.cases import first_quick, params
 from tests.conformance.front_door import PublishedEvaluation, Scripted
 from tests.conformance.results import assert_published_result
 from tests.conformance.test_front_door import QUICK
+from tests.quick import first_is_quick
 
 PAGE = '<html backend_node_id="1"><input backend_node_id="2" name="wants {}"/><input backend_node_id="3"/></html>'
 REPLIES = {
@@ -79,7 +80,7 @@ def _action(uid: str, kind: str) -> dict[str, Any]:
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("case", first_quick("metric_aggregation", QUICK))
+@first_is_quick("case", first_quick("metric_aggregation", QUICK))
 def test_a_study_aggregates_as_published(case: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     published = PublishedEvaluation(as_evaluation(case["steps"]), "multichoice", tmp_path, monkeypatch)
     published.model = ByPage(())

@@ -7,6 +7,7 @@ from evaluation.scores.live import episodes_of
 from tests.conformance.cases import first_quick
 from tests.conformance.crashes import error_of
 from tests.conformance.program_front_door import PublishedEpisode
+from tests.quick import first_is_quick
 
 pytestmark = pytest.mark.django_db
 
@@ -33,7 +34,7 @@ CRASHES = {
 }
 
 
-@pytest.mark.parametrize("case", first_quick("synapse_miniwob_prompts"))
+@first_is_quick("case", first_quick("synapse_miniwob_prompts"))
 def test_prompts_agree_with_the_published_code(case: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     published = episode(case, monkeypatch)
     settings = {"recall__exemplar_k": "1"} | ({"simplify__abstraction": "none"} if case["no_filter_arg"] else {})

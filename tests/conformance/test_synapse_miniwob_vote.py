@@ -4,13 +4,14 @@ import pytest
 
 from tests.conformance.cases import first_quick
 from tests.conformance.program_front_door import PublishedEpisode
+from tests.quick import first_is_quick
 
 pytestmark = pytest.mark.django_db
 
 STEP = {"code_ok": True, "act": "agent.type('x')"}
 
 
-@pytest.mark.parametrize("case", first_quick("synapse_miniwob_vote"))
+@first_is_quick("case", first_quick("synapse_miniwob_vote"))
 def test_the_chosen_set_agrees_with_the_published_code(case: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     published = PublishedEpisode(monkeypatch, task="click-button", words="Go.", page="<b>go</b>", steps=[STEP])
     neighbours = case["neighbours_nearest_first"]

@@ -22,6 +22,7 @@ from tests.conformance.weblinx_front_door import (
     published_wording,
     ranking_demo,
 )
+from tests.quick import first_is_quick
 
 pytestmark = pytest.mark.django_db
 METRICS, PROMPTS, RANKING = "weblinx_metrics", "weblinx_truncation", "dmr_recall"
@@ -38,6 +39,7 @@ def shown(run: Run, grouping: str) -> dict[str, float]:
     return dict(rows.values_list("metric", "value"))
 
 
+@pytest.mark.slow
 def test_replies_score_as_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results = section(METRICS, "end_to_end", "model_results")
     results.sort(key=lambda result: (result["demo_name"], result["turn_index"]))
@@ -100,6 +102,7 @@ def _place(case: dict[str, Any]) -> tuple[str, int]:
     return case["demo"], case["turn_index"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", sorted({case["history_w"] for case in kept(RANKING, "records")}))
 def test_dense_markup_ranking_reads_the_published_texts(
     window: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -124,7 +127,7 @@ def test_dense_markup_ranking_reads_the_published_texts(
             assert texts == {doc["uid"]: doc["doc"] for doc in case["docs"]}
 
 
-@pytest.mark.parametrize("case", params(RANKING, "ranking"))
+@first_is_quick("case", params(RANKING, "ranking"))
 def test_rankings_score_as_published(case: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     records = case["records"]
     published = PublishedDemos([ranking_demo(records)], tmp_path, monkeypatch)

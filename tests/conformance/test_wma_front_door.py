@@ -21,6 +21,7 @@ def kept(file: str, name: str) -> list[dict]:
     return [case.values[0] for case in found]
 
 
+@pytest.mark.slow
 def test_steps_are_scored_as_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cases = kept("wma_mind2web", "step_metrics")
     published = PublishedSteps(
@@ -34,6 +35,7 @@ def test_steps_are_scored_as_published(tmp_path: Path, monkeypatch: pytest.Monke
     assert_aggregated(published, cases)
 
 
+@pytest.mark.slow
 def test_what_the_most_frequent_of_the_samples_says_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first sample drawn says something else: what is judged is the action taken, as it was written."""
     cases = kept("wma_mind2web", "step_metrics")
@@ -91,7 +93,7 @@ def test_answers_of_the_value_function_are_read_as_published(tmp_path: Path, mon
         return [f"`{first}`"] * (n - 1) + [f"`{second}`"]
 
     step = AskedStep.of_score({"pos_ids": ["12"], "target_act": first})
-    rows = PublishedSteps([step] * len(cases), answer, tmp_path, monkeypatch).run("wma")
+    rows = PublishedSteps([step] * len(cases), answer, tmp_path, monkeypatch).run("wma", imagine__loop="mind2web")
     found = [row.trace["imagine"]["scores"][0] for row in rows]
     assert found == [pytest.approx(case["mean_and_individual"][1], abs=1e-9) for case in cases]
     values = [row.branches[0]["value"] for row in rows]
@@ -113,8 +115,7 @@ def test_the_most_frequent_actions_are_the_published_ones(tmp_path: Path, monkey
 
     step = AskedStep.of_score({"pos_ids": ["12"], "target_act": "CLICK [12]"})
     published = PublishedSteps([step] * len(cases), answer, tmp_path, monkeypatch)
-    quirks = {"quirks__wq22_imagines_every_sample": "false", "imagine__samples": str(cases[0]["k"])}
-    for row, case, act in zip(published.run("wma", **quirks), cases, acts, strict=True):
+    for row, case, act in zip(published.run("wma", imagine__samples=str(cases[0]["k"])), cases, acts, strict=True):
         told = [branch["representation"] for branch in row.branches]
         assert [told_value(words) for words in told] == [told_value(act[sample]) for sample in case["top"]]
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.generators import chosen as generator_of_recipe
 from agents.models import Run
 from agents.prompts.render import Prompt as Text
 from agents.recipes.settings import Quirks, RankSettings
+from agents.stages import answering
 from agents.stages.compose import action_strings
 from agents.stages.rank import kinds as rank_kinds
 from agents.stages.rank.dmr import DmrRanker
@@ -45,11 +45,11 @@ class PublishedDemos:
     def ranked_by(self, ranker: Callable[[RankSettings, Quirks], Any]) -> None:
         """What stands in for the weights of dense markup ranking."""
         self.patch.setattr(rank_kinds, "dmr_encoder", lambda name: None)
-        self.patch.setattr(rank_kinds, "DmrRanker", lambda encoder, settings, quirks: ranker(settings, quirks))
+        self.patch.setattr(rank_kinds, "DmrRanker", lambda encoder, settings, quirks, vectors: ranker(settings, quirks))
 
     def planned_by(self, model: "Replies", asked: Sequence[Place]) -> None:
         """What stands in for a planner's weights; `asked`: the turns of the case, which it has chosen itself."""
-        self.patch.setattr(generator_of_recipe, "_weights", lambda name: model)
+        self.patch.setattr(answering, "_weights", lambda name: model)
         chosen = set(asked)
         self.patch.setattr(
             action_strings,

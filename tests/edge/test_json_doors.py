@@ -56,6 +56,7 @@ def test_as_deep_as_may_be_is_read() -> None:
         parse_json(f"[{text}]")
 
 
+@pytest.mark.slow
 @pytest.mark.timed
 def test_many_values_take_little_longer_than_to_parse() -> None:
     text = json.dumps([[], {}, 1, "a"] * 200_000)

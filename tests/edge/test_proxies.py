@@ -9,6 +9,7 @@ import pytest
 from django.core.handlers.wsgi import WSGIRequest
 
 from tests.app_server import ROOT
+from tests.quick import first_is_quick
 from webnav_site.edge.door import Door
 from webnav_site.edge.limits import EdgeLimits
 
@@ -54,7 +55,7 @@ def test_only_a_named_proxy_says_that_a_request_came_by_https(peer, believed, se
     assert is_secure(peer, tmp_path) is believed
 
 
-@pytest.mark.parametrize(
+@first_is_quick(
     ("wrong", "told"),
     [
         ({"BEHIND_PROXY": "true"}, "BEHIND_PROXY=true needs TRUSTED_PROXIES: the addresses of the proxies"),

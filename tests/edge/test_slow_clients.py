@@ -76,6 +76,7 @@ async def answers_quickly(port: int, *paths: str) -> list[int]:
     return [status for status, _ in await asyncio.gather(*asked)]
 
 
+@pytest.mark.slow
 def test_bodies_that_never_come_hold_no_thread(port: int) -> None:
     async def scene() -> None:
         lines = await many(80, half_a_body(port))
@@ -149,6 +150,7 @@ async def slow_fetch(port: int, path: str, cookie: str, source: str = "127.0.0.1
     return line
 
 
+@pytest.mark.slow
 def test_downloads_that_nobody_reads_hold_no_thread_and_end(
     running: tuple[AppServer, int], download: str, cookie: Callable
 ) -> None:
@@ -218,6 +220,7 @@ def test_a_refused_client_that_goes_on_sending_still_hears_why(port: int) -> Non
     )
 
 
+@pytest.mark.slow
 def test_one_client_has_only_so_much_open(port: int) -> None:
     """Two processes share the connections, so that up to twice as many are taken."""
 
@@ -244,6 +247,7 @@ def handshake(path: str) -> bytes:
     )
 
 
+@pytest.mark.slow
 def test_what_watches_the_app_is_answered_while_pages_take_every_thread(port: int, cookie: Callable) -> None:
     """Forty pages wait for a table that is locked: more than both processes have threads."""
     whose = cookie("admin", factories.make_project())
@@ -320,6 +324,7 @@ def test_a_client_has_only_so_many_sockets() -> None:
     assert asyncio.run(scene()) == [4429]
 
 
+@pytest.mark.slow
 def test_nothing_is_left_of_slow_clients(
     running: tuple[AppServer, int], folder: Path, cookie: Callable, download: str
 ) -> None:

@@ -67,6 +67,7 @@ def test_a_client_that_leaves_before_it_is_answered_is_no_error(server: AppServe
     assert errors_in(server.log) == []
 
 
+@pytest.mark.slow
 def test_a_text_that_is_none_ends_its_socket_and_is_no_error(server: AppServer) -> None:
     client, run = Client(), factories.make_run()
     client.force_login(factories.make_user("admin", run.dataset.project))

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from agents import observations
+from agents.cookbook import texts
 from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.encoders.weights import MINILM
-from agents.generators import chosen
 from agents.generators.local import prompt_ids
 from agents.learned.fit import Settings
 from agents.llm.protocol import LlmInfo, Reply, Request
@@ -26,11 +26,11 @@ from agents.memory.build import embed_workflows
 from agents.memory.workflow_text import online_prompt
 from agents.models import ExemplarSet, PromptPack, Run, Trajectory, Workflow
 from agents.prompts.packs import Pack, webnav
-from agents.recipes import literature, texts
+from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.runs import building
 from agents.runs.runner import UndecidedStep, UndecidedSteps, _in_reach
-from agents.stages import registry
+from agents.stages import answering, registry
 from agents.stages.imagine import model_questions
 from agents.stages.rank import kinds as rank_kinds
 from agents.stages.rank.dmr import DmrEncoder
@@ -59,7 +59,13 @@ REPLIES = {
         "C.\nAction: SELECT\nValue: price",
     ),
     "generation": ("Element: what?\nAction: CLICK\nValue: now", "None", "Element: id=1 option price\nAction: CLICK\n"),
-    "trajectory": ("Action: `CLICK [9]` (x)", "Action: `TYPE [5] [red shoes]` (x)", "`SELECT [6] [price]`", "None"),
+    "trajectory": (
+        "Action: `CLICK [9]` (x)",
+        "Action: `TYPE [5] [red shoes]` (x)",
+        "`SELECT [6] [price]`",
+        "None",
+        "`TYPE [5] [bus stop]`",
+    ),
     "program": (
         # what abstracts a page, which fails where no program is written; then what acts on it
         "```\nobs = state[-300:]\n```\n",
@@ -88,6 +94,7 @@ LEARNING = Settings(epochs=1, epoch_steps=4, networks=1, batch_size=2, hidden=8)
 JUDGED = (  # what trajectory and choice planners wrote, and what people did
     (Action("CLICK", "12"), "CLICK  [12]", Gold("CLICK", "", ("9", "12"))),
     (Action("CLICK", "9", "now"), "CLICK [9]", Gold("CLICK", "", ("9",))),
+    (Action("CLICK", "9", "now"), "CLICK [9] [now]", Gold("CLICK", "", ("9",))),
     (Action("TYPE", "5", "red - shoes"), "TYPE [5] [red - shoes]", Gold("TYPE", "red shoes", ("5",))),
     (Action("CLICK", "9"), "CLICK [9] at last", Gold("CLICK", "", ("9",))),
 )
@@ -173,7 +180,7 @@ class SettingsWorld:
 
         self.patch = patch
         self.weights = {name: str(folder / name) for name in ("cross", "cross-2", "t5", "t5-2", "grounded")}
-        encoders = (MINILM, "other", self.weights["cross-2"])
+        encoders = (MINILM, self.weights["cross-2"])
         self.dataset = _dataset(encoders)
         self.online = self._under_way(encoders)
         for seed, name in enumerate(("cross", "cross-2")):
@@ -191,7 +198,7 @@ class SettingsWorld:
         patch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
         patch.setenv("LLM_MODEL", "some-model")
         patch.setattr(encoding, "encoder_named", self._encoder)
-        patch.setattr(chosen, "_weights", self.models.__getitem__)
+        patch.setattr(answering, "_weights", self.models.__getitem__)
         patch.setattr(model_questions, "imagining_weights", self.models.__getitem__)
         patch.setattr(rank_kinds, "dmr_encoder", self._dmr)
         _keep_pages(patch)

@@ -8,7 +8,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from agents.models import Run, Trajectory
-from annotations.models import Conversation, Role
+from agents.recipes import literature
+from annotations.models import Conversation, Role, Step
 from evaluation.comparing.prompts import PromptLine, prompt_changes
 from evaluation.comparing.steps import RunDifferences, places
 from tests import factories
@@ -90,6 +91,43 @@ def test_the_interval_of_a_clear_difference_leaves_out_zero(db) -> None:
     assert (paired.only_first, paired.only_this, paired.conversations) == (0, 24, 12)
 
 
+def test_gains_and_losses_are_told_by_website_and_by_operation(db) -> None:
+    dataset, runs = factories.make_dataset(), []
+    made = [factories.make_conversation(turns=1, steps=4, dataset=dataset, split="train") for _ in range(3)]
+    lost, gained = made[0], made[1]
+    for place, conversation in enumerate(made):
+        steps = list(Step.objects.filter(turn__conversation=conversation).order_by("index"))
+        Step.objects.filter(pk__in=[one.pk for one in steps]).update(operation="CLICK")
+        Step.objects.filter(pk=steps[0].pk).update(operation="TYPE")
+        conversation.website = factories.make_website(dataset, name=f"site-{place}")
+        conversation.save()
+    runs = [factories.make_run(dataset, split="train", state="done", seed=seed) for seed in (1, 2)]
+    for conversation in made:
+        for run in runs:
+            trajectory = factories.make_trajectory(run, conversation, stored=0)
+            for seq, step in enumerate(trajectory.recorded_steps()):
+                right = {(lost, runs[0]): True, (gained, runs[1]): seq == 0}.get((conversation, run), False)
+                factories.make_trajectory_step(trajectory, step, seq, success=right)
+    told = {(one.kind, one.name): one for one in RunDifferences(runs).slices()}
+    assert list(told) == [
+        ("website", "site-0"),
+        ("website", "site-1"),
+        ("website", "site-2"),
+        ("operation", "CLICK"),
+        ("operation", "TYPE"),
+    ], "where most changes comes first"
+    site = told["website", "site-0"]
+    assert (site.right_first, site.right_this, site.paired.value, site.paired.only_first) == (4, 0, -1.0, 4)
+    assert (told["website", "site-1"].paired.only_this, told["website", "site-2"].paired.value) == (1, 0.0)
+    typed = told["operation", "TYPE"]
+    assert (typed.paired.steps, typed.paired.conversations, typed.paired.value) == (3, 3, 0.0)
+    assert (typed.paired.only_first, typed.paired.only_this) == (1, 1)
+    assert told["operation", "CLICK"].paired.low < told["operation", "CLICK"].paired.value == -3 / 9
+    page = client(Role.ADMIN, dataset.project).get(f"/compare/{address(*runs)}")
+    assert [title for title, _ in page.context["slices"]] == ["Website", "Operation of gold"]
+    assert "site-2" in page.content.decode()
+
+
 def test_prompts_differ_line_by_line() -> None:
     before, after = "a\nb\nc\nd\ne\nf\ng", "a\nb\nc\nd\nE\nf\ng\nh"
     assert prompt_changes(before, after) == [
@@ -118,11 +156,12 @@ def address(*runs: Run) -> str:
     return "?runs=" + ",".join(str(run.pk) for run in runs)
 
 
+@pytest.mark.slow
 def test_pages_lead_from_runs_to_the_first_difference(first, second) -> None:
     browser, runs = client(), (first.trajectory.run, second.run)
     page = browser.get(f"/compare/{address(*runs)}").content.decode()
     conversation = first.trajectory.conversation
-    assert f"/compare/conversations/{conversation.pk}/?runs={runs[0].pk}%2C{runs[1].pk}" in page
+    assert f"/compare/conversations/{conversation.pk}/?runs={runs[0].pk},{runs[1].pk}" in page
     page = browser.get(f"/compare/conversations/{conversation.pk}/{address(*runs)}")
     assert page.context["place"].seq == 1
     assert page.context["links"]["next_difference"].endswith("step=4")
@@ -169,6 +208,7 @@ def test_test_splits_are_hidden_with_their_gold(first, second) -> None:
         assert ("hidden from you" in page.content.decode()) == hidden
         assert ("places" in page.context) == (not hidden)
         assert ("paired" in overview.context and overview.context["paired"] == []) == hidden
+        assert not (hidden and overview.context["slices"])
 
 
 def test_episodes_are_compared_with_a_page_each(db) -> None:
@@ -204,6 +244,55 @@ def test_two_studies_are_compared_on_the_command_line() -> None:
     call_command("compare_runs", studies[0].pk, studies[1].pk, json=True, stdout=out)
     found = json.loads(out.getvalue())
     assert (found["only_this"], found["only_first"], found["value"]) == (1, 0, 1 / found["steps"])
-    assert [sum(counts) for counts in found["where"]["operation"].values()] == [1]
+    by_operation = [one["paired"] for one in found["where"] if one["kind"] == "operation"]
+    assert next(one["only_this"] + one["only_first"] for one in by_operation) == 1
+    assert sum(one["steps"] for one in by_operation) == found["steps"]
+    out = StringIO()
+    call_command("compare_runs", studies[0].pk, studies[1].pk, stdout=out)
+    assert f"website {conversation.website.name}" in out.getvalue()
     with pytest.raises(CommandError, match="no study"):
         call_command("compare_runs", studies[0].pk, 10**6)
+
+
+def two_runs(first_settings: dict[str, str], second_settings: dict[str, str]) -> list[Run]:
+    """Two finished runs of mindact-icl that decided the same steps, each with its settings changed."""
+    conversation, runs = factories.make_conversation(split="train"), []
+    for settings in (first_settings, second_settings):
+        recipe = literature.override(literature.get("mindact-icl"), settings)
+        stored = {"recipe_name": recipe.name, "recipe": literature.to_dict(recipe)}
+        runs.append(factories.make_run(conversation.dataset, split="train", state="done", **stored))
+        factories.make_trajectory(runs[-1], conversation)
+    return runs
+
+
+def told(runs: list[Run], **options) -> str:
+    studies = [factories.make_study(run.dataset.project, [run]) for run in runs]
+    out = StringIO()
+    call_command("compare_runs", studies[0].pk, studies[1].pk, stdout=out, **options)
+    return out.getvalue()
+
+
+@pytest.mark.django_db
+def test_two_runs_of_one_recipe_are_told_apart_by_their_settings() -> None:
+    runs = two_runs({}, {"compose.shots": "1", "simplify.group_size": "3"})
+    named = "mindact-icl (simplify.group_size=3, compose.shots=1) less mindact-icl on"
+    assert told(runs).startswith(named)
+    assert "the same settings" not in told(runs)
+    found = json.loads(told(runs, json=True))
+    changed = {"compose.shots": "1", "simplify.group_size": "3"}
+    assert (found["recipes"], found["settings"]) == (["mindact-icl"] * 2, [{}, changed])
+    page = client().get(f"/compare/{address(*runs)}").content.decode()
+    assert "compose.shots=1" in page
+    rest = client().get(f"/api/runs/compare/{address(*runs)}").json()
+    assert [row["settings"] for row in rest["runs"]] == [{}, changed]
+
+
+@pytest.mark.django_db
+def test_of_runs_with_the_same_settings_seeds_and_texts_are_told() -> None:
+    runs = two_runs({}, {})
+    Run.objects.filter(pk=runs[1].pk).update(seed=5)
+    assert f"  the same settings, seeds {runs[0].seed} and 5, the same texts of prompts\n" in told(runs)
+    recipe = runs[1].recipe
+    recipe["prompts"]["sha256"] = "0" * 64
+    Run.objects.filter(pk=runs[1].pk).update(recipe=recipe)
+    assert "seeds 0 and 5, other texts of prompts\n" in told(runs)

@@ -42,6 +42,25 @@ def result(*arguments: str) -> dict:
     return json.loads(lines[0])
 
 
+def test_a_forecast_is_told_and_starts_nothing(dataset: Dataset) -> None:
+    assert (
+        "How long is not known of grounded: nobody has run it here yet."
+        in evaluate("grounded", "shopping", "--forecast")[0]
+    )
+    ran = factories.make_run(dataset, recipe_name="grounded", state="done")
+    factories.make_trajectory(ran, dataset.conversations.first())
+    ran.steps.update(milliseconds=500)
+    told = evaluate("grounded", "shopping", "--split", "train", "--forecast")[0].splitlines()
+    assert told[:2] == [
+        "1 run of 12 steps in all.",
+        "About 6 s on one worker with its models loaded, as earlier runs took.",
+    ]
+    assert result("grounded", "shopping", "--forecast")["seconds"] == 9.0
+    assert not Study.objects.exists()
+    with pytest.raises(CommandError, match="no recipe"):
+        evaluate("none", "shopping", "--forecast")
+
+
 def test_json_is_one_line_with_the_keys_of_the_contract(dataset, hash_encoder) -> None:
     found = result("grounded", "shopping", "--seed", "3")
     study = Study.objects.get()
@@ -73,6 +92,7 @@ def test_metrics_are_fractions_inside_their_intervals(dataset, hash_encoder, pre
         assert metric["grouping"] in {"step", "turn", "conversation"}
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_metrics(dataset, hash_encoder) -> None:
     first, again = (result("grounded", "shopping", "--seed", "5")["metrics"] for _ in range(2))
     assert first == again
@@ -106,9 +126,10 @@ def test_a_sweep_runs_on_the_websites_that_the_paper_searched_on(dataset, hash_e
 
 
 def test_set_changes_the_recipe_that_is_stored_with_the_run(dataset, hash_encoder) -> None:
-    result("grounded", "shopping", "--set", "rank.top_k=7", "recall.memory=none", "--set", "rank.role_weight=0.5")
+    changes = ("--set", "rank.link_penalty=0.7", "recall.memory=none", "--set", "rank.role_weight=0.5")
+    result("grounded", "shopping", *changes)
     recipe = Run.objects.get().recipe
-    assert recipe["rank"]["top_k"] == 7
+    assert recipe["rank"]["link_penalty"] == 0.7
     assert (recipe["recall"]["memory"], recipe["recall"]["k"], recipe["rank"]["role_weight"]) == ("none", 3, 0.5)
 
 
@@ -149,6 +170,7 @@ def test_what_cannot_be_evaluated_is_explained(dataset, arguments, message) -> N
         evaluate(*arguments)
 
 
+@pytest.mark.slow
 def test_a_failed_command_exits_with_1_and_a_message_without_traceback(transactional_db) -> None:
     from tests.evaluation.workers import environment
 
@@ -162,6 +184,7 @@ def test_a_failed_command_exits_with_1_and_a_message_without_traceback(transacti
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_without_inline_workers_do_the_work_and_the_command_follows_them(dataset, worker) -> None:
     worker("patient", "tests.evaluation.deadly_worker")
@@ -191,6 +214,7 @@ def test_recipes_can_be_read_by_people(db) -> None:
     assert "needs rank.model: train one from microsoft/deberta-v3-base" in out.getvalue()
 
 
+@pytest.mark.slow
 def test_a_sweep_is_one_study_with_a_run_per_combination(dataset, hash_encoder) -> None:
     out = io.StringIO()
     call_command(

@@ -2,7 +2,6 @@
 
 import io
 import json
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -16,9 +15,9 @@ from evaluation.guard.measuring import GOLDS, GuardMeasurement, Share
 from evaluation.management.commands.guard_report import Command
 from tests import factories
 from tests.annotations.built_sample import built_sample
-from tests.evaluation.sample_rows import import_website
 
 
+@pytest.mark.slow
 def test_every_step_of_the_sample_has_two_labels(tmp_path_factory: pytest.TempPathFactory) -> None:
     steps = set()
     for path in built_sample(tmp_path_factory).glob("*/*.json"):
@@ -27,6 +26,23 @@ def test_every_step_of_the_sample_has_two_labels(tmp_path_factory: pytest.TempPa
             steps |= {(record["task_id"], step["action_uid"]) for turn in turns for step in turn["actions"]}
     assert steps == packaged_labels().keys()
     assert len(steps) >= 200
+    assert sum(labels.are_disputed for labels in packaged_labels().values()) == 2
+    assert sum(all(labels.risky) for labels in packaged_labels().values()) == 29
+
+
+@pytest.mark.slow
+def test_steps_on_which_the_labels_differ_are_listed_and_counted_apart(dataset, monkeypatch) -> None:
+    known = dict(packaged_labels())
+    place = next(place for place, labels in known.items() if all(labels.risky) and place[0].startswith("casaverde"))
+    known[place] = StepLabels("order", HARMLESS)
+    monkeypatch.setattr("evaluation.guard.measuring.packaged_labels", lambda: known)
+    report = GuardMeasurement(dataset).report()
+    (one,) = report["differing"]
+    assert (one["first"], one["second"], report["disputed"]) == ("order", HARMLESS, 1)
+    assert report["splits"]["test"]["agreed"]["recall"]["n"] == report["splits"]["test"]["either"]["recall"]["n"] - 1
+    out = io.StringIO()
+    call_command("guard_report", dataset.name, stdout=out)
+    assert one["action"] in out.getvalue().partition("labels that differ:")[2].partition("missed by")[0]
 
 
 def test_who_counts_as_risky() -> None:
@@ -48,10 +64,17 @@ def nothing_kept() -> None:
 
 
 @pytest.fixture
-def dataset(db: None, tmp_path: Path):
-    return import_website(tmp_path, "casaverde")
+def dataset(casaverde):
+    return casaverde
 
 
+def without_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A guard that knows no words of buttons but those that leave no doubt anywhere."""
+    for name in ("IN_A_FORM", "ON_A_BUTTON"):
+        monkeypatch.setattr(f"agents.guard.judging.{name}", {})
+
+
+@pytest.mark.slow
 def test_the_report_counts_by_split_and_lists_what_is_missed(dataset, monkeypatch) -> None:
     report = GuardMeasurement(dataset).report()
     assert report["splits"]["train"]["steps"] == 0
@@ -59,7 +82,7 @@ def test_the_report_counts_by_split_and_lists_what_is_missed(dataset, monkeypatc
     assert (agreed["recall"]["hits"], agreed["recall"]["n"]) == (4, 4)
     assert agreed["false_alarms"] == Share(0, 38).told()
     assert report["missed"] == report["false_alarms"] == []
-    monkeypatch.setattr("agents.guard.judging.IN_A_FORM", {})
+    without_words(monkeypatch)
     cache.clear()  # what the guard said before
     assert [one["first"] for one in GuardMeasurement(dataset).report()["missed"]] == [
         "order",
@@ -69,12 +92,14 @@ def test_the_report_counts_by_split_and_lists_what_is_missed(dataset, monkeypatc
     ]
 
 
+@pytest.mark.slow
 def test_steps_to_develop_on_are_no_steps_to_train_on(dataset) -> None:
     dataset.conversations.update(split="dev")
     splits = GuardMeasurement(dataset).report()["splits"]
     assert {name: found["steps"] for name, found in splits.items()} == {"train": 0, "test": 0, "dev": 42}
 
 
+@pytest.mark.slow
 def test_the_command_prints_it(dataset) -> None:
     out = io.StringIO()
     call_command("guard_report", dataset.name, "--json", stdout=out)
@@ -100,8 +125,9 @@ class Booked:
         return [[PastCase(1, "CLICK", "button", "x", "w", (effect,), 0.9)] for _ in situations]
 
 
+@pytest.mark.slow
 def test_the_guard_that_foresees_stands_beside_the_one_that_does_not(dataset, monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr("agents.guard.judging.IN_A_FORM", {})  # so that the page alone misses all four
+    without_words(monkeypatch)  # so that the page alone misses all four
     monkeypatch.setattr(Command, "_world_model", lambda self, dataset: RetrievedEffects(Booked()))
     out, plot = io.StringIO(), tmp_path / "guard.svg"
     call_command("guard_report", dataset.name, "--world-model", "--json", plot=plot, stdout=out)

@@ -33,9 +33,8 @@ pytestmark = pytest.mark.django_db
 SIZE = 12
 
 
-@pytest.fixture
-def run() -> Run:
-    """Twelve trajectories; their tasks say "task 0 please" to "task 11 please"."""
+def make_run_to_judge() -> Run:
+    """With twelve trajectories; their tasks say "task 0 please" to "task 11 please"."""
     dataset = factories.make_dataset()
     run = factories.make_run(dataset, state="done")
     for number in range(SIZE):
@@ -43,6 +42,16 @@ def run() -> Run:
         conversation.turns.update(instruction=f"task {number} please")
         factories.make_trajectory(run, conversation)
     return run
+
+
+@pytest.fixture(scope="module")
+def stored_run(rows_of_the_file: None) -> int:
+    return make_run_to_judge().pk
+
+
+@pytest.fixture
+def run(stored_run: int) -> Run:
+    return Run.objects.get(pk=stored_run)
 
 
 def number_of(body: dict) -> int:
@@ -103,9 +112,7 @@ def shown(run: Run) -> JudgedRun:
     return agreements(run)[0].all
 
 
-# The three questions -------------------------------------------------------------------------------------------------
-
-
+@pytest.mark.slow
 def test_webjudge_asks_for_conditions_then_for_pages_then_for_a_verdict(run: Run, server: LlmServer) -> None:
     found = judge("webjudge", run)
     of_first = [body for body in server.requests if number_of(body) == 0]
@@ -116,7 +123,7 @@ def test_webjudge_asks_for_conditions_then_for_pages_then_for_a_verdict(run: Run
     assert last.count("[button]  Search -> CLICK") == 3
     assert JudgeVerdict.objects.filter(success=True).count() == SIZE / 2
     assert found["rows"][0]["rate"]["value"] == 0.5
-    assert (found["model"], found["pack"]) == ("m-1", "webnav@6")
+    assert (found["model"], found["pack"]) == ("m-1", "webnav@7")
 
 
 def test_a_page_that_says_little_is_no_evidence(run: Run, server: LlmServer) -> None:
@@ -157,9 +164,7 @@ def test_what_a_page_says_to_do_is_shown_as_a_page(run: Run) -> None:
     assert all(action.page for action in seen.actions)
 
 
-# What is kept --------------------------------------------------------------------------------------------------------
-
-
+@pytest.mark.slow
 def test_it_goes_on_where_it_stopped_and_pays_for_nothing_twice(run: Run, server: LlmServer) -> None:
     server.reply = lambda body: failure(503) if number_of(body) == 5 else honest(body)
     with pytest.raises(CommandError, match="Run it again"):
@@ -177,6 +182,7 @@ def test_it_goes_on_where_it_stopped_and_pays_for_nothing_twice(run: Run, server
     assert len(server.requests) == asked + 7 * 5
 
 
+@pytest.mark.slow
 def test_a_reply_without_a_verdict_is_no_failure_and_is_asked_again_alone(run: Run, server: LlmServer) -> None:
     server.reply = lambda body: "Hm." if stage_of(body) == "end" and number_of(body) == 3 else honest(body)
     with pytest.raises(CommandError, match="names no verdict"):
@@ -185,6 +191,7 @@ def test_a_reply_without_a_verdict_is_no_failure_and_is_asked_again_alone(run: R
     assert agreements(run)[0].unsaid == 1
 
 
+@pytest.mark.slow
 def test_what_a_verdict_cost_is_kept(run: Run, server: LlmServer) -> None:
     found = judge("webjudge", run)
     words = sum(len(prompt_text(body).split()) for body in server.requests)
@@ -192,6 +199,7 @@ def test_what_a_verdict_cost_is_kept(run: Run, server: LlmServer) -> None:
     assert found["tokens"] > words
 
 
+@pytest.mark.slow
 def test_a_verdict_on_a_trajectory_that_has_changed_since_counts_no_more(run: Run) -> None:
     judge("gold", run)
     changed = run.trajectories.in_order()[0]
@@ -203,6 +211,7 @@ def test_a_verdict_on_a_trajectory_that_has_changed_since_counts_no_more(run: Ru
     assert shown(run).rate.n == SIZE
 
 
+@pytest.mark.slow
 def test_who_asks_a_model_is_asked_again_only_of_what_has_changed(run: Run, server: LlmServer) -> None:
     judge("webjudge", run)
     changed = run.trajectories.in_order()[0]
@@ -228,6 +237,7 @@ def test_a_verdict_on_what_grew_while_the_judge_read_counts_nothing(run: Run, mo
     assert not JudgeVerdict.objects.fresh().filter(trajectory=grows).exists()
 
 
+@pytest.mark.slow
 def test_a_review_of_what_has_grown_since_is_no_measure(run: Run) -> None:
     review(run, dict.fromkeys(range(SIZE), "agent_wrong"))
     run.trajectories.in_order()[0].got_on()
@@ -237,6 +247,7 @@ def test_a_review_of_what_has_grown_since_is_no_measure(run: Run) -> None:
     assert shown(run).known.wrong == SIZE - 1
 
 
+@pytest.mark.slow
 def test_packs_with_the_same_texts_are_asked_once(run: Run, server: LlmServer) -> None:
     project, texts = run.dataset.project, dict(webnav().texts)
     for end in ("", "\nBe brief.", ""):
@@ -254,6 +265,7 @@ def test_packs_with_the_same_texts_are_asked_once(run: Run, server: LlmServer) -
     assert len(server.requests) == asked + 5, "an unedited copy is no other pack"
 
 
+@pytest.mark.slow
 def test_verdicts_of_judges_are_none_of_peoples(run: Run, server: LlmServer) -> None:
     judge("webjudge", run)
     judge("gold", run)
@@ -264,9 +276,7 @@ def test_verdicts_of_judges_are_none_of_peoples(run: Run, server: LlmServer) -> 
         assert (found.all.known.right, found.all.known.wrong) == (0, 0)
 
 
-# Rules ---------------------------------------------------------------------------------------------------------------
-
-
+@pytest.mark.slow
 def test_rules_say_what_is_stored_and_nothing_where_nothing_is(run: Run) -> None:
     first, second = run.trajectories.in_order()[:2]
     first.steps.update(success=True)
@@ -283,6 +293,7 @@ def test_rules_say_what_is_stored_and_nothing_where_nothing_is(run: Run) -> None
     assert (said[first.pk], said[second.pk]) == (True, False)
 
 
+@pytest.mark.slow
 def test_scanners_that_could_not_tell_can_once_the_run_is_scanned(run: Run) -> None:
     judge("scanners", run)
     assert shown(run).rate.n == 0
@@ -292,6 +303,7 @@ def test_scanners_that_could_not_tell_can_once_the_run_is_scanned(run: Run) -> N
     assert (shown(run).rate.value, shown(run).rate.n) == (pytest.approx(1 - 1 / SIZE), SIZE)
 
 
+@pytest.mark.slow
 def test_rules_read_no_page(run: Run, monkeypatch) -> None:
     monkeypatch.setattr("evaluation.judges.judging.page_words", lambda html: pytest.fail("a page was read"))
     for name in ("gold", "scanners", "site-state"):
@@ -308,9 +320,7 @@ def test_the_reward_of_an_episode_is_the_state_of_its_site(run: Run) -> None:
     assert list(said.values_list("success", flat=True))[:4] == [True, False, None, None]
 
 
-# Agreement -----------------------------------------------------------------------------------------------------------
-
-
+@pytest.mark.slow
 def test_agreement_is_that_of_the_judge_with_most_people(run: Run, server: LlmServer) -> None:
     judge("webjudge", run)
     truth = {number: "both_acceptable" if number % 2 == 0 else "agent_wrong" for number in range(SIZE)}
@@ -338,9 +348,7 @@ def test_few_conversations_give_no_interval(run: Run) -> None:
     assert shown(run).too_few.startswith("5 conversations are too few")
 
 
-# Who may -------------------------------------------------------------------------------------------------------------
-
-
+@pytest.mark.slow
 def test_the_page_of_a_study_shows_kappa_only_where_gold_may_be_seen(run: Run, server: LlmServer) -> None:
     Run.objects.filter(pk=run.pk).update(split="test_task")
     run.dataset.conversations.update(split="test_task")
@@ -391,6 +399,7 @@ print(*ADDED, JUDGES["mine"].label, JUDGES["webjudge"].label)
 """
 
 
+@pytest.mark.slow
 def test_judges_of_other_packages_stand_beside_ours_and_replace_none() -> None:
     settings = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings"}
     done = subprocess.run(

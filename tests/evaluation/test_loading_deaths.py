@@ -11,12 +11,13 @@ from agents.models import MemorySnippet, Run
 from annotations.jobs import running as jobs
 from annotations.models import Job
 from annotations.models.jobs import LOADING
-from annotations.models.leases import MAX_ATTEMPTS
 from annotations.models.loading import LOADING_DEATHS, LOADING_WAITS
+from annotations.models.worker_leases import MAX_ATTEMPTS
 from evaluation.models.shards import Shard
 from evaluation.studies import running
 from tests import factories
 from tests.evaluation.study_rows import make_study, numbers, rows, undisturbed
+from tests.quick import first_is_quick
 
 State = Shard.State
 W = TypeVar("W", Shard, Job)
@@ -133,6 +134,7 @@ def test_a_stored_result_makes_earlier_deaths_forgotten(shard) -> None:
     assert Shard.objects.get(pk=shard.pk).loading_deaths == 0
 
 
+@pytest.mark.slow
 def test_a_worker_says_that_models_are_loaded_before_it_decides(dataset, hash_encoder) -> None:
     run = make_study(dataset).runs.get()
     shard = Shard.objects.claim(run.shards.get().pk)
@@ -141,11 +143,8 @@ def test_a_worker_says_that_models_are_loaded_before_it_decides(dataset, hash_en
     assert set(seen) == {True}
 
 
-# Jobs -------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.django_db
-@pytest.mark.parametrize("kind", ["train", "embed", "induce", "transition"])
+@first_is_quick("kind", ["train", "embed", "induce", "transition"])
 def test_jobs_that_load_weights_are_tried_again_like_shards(kind) -> None:
     job = Job.objects.claim(factories.make_job(kind=kind).pk)
     for number, wait in enumerate(LOADING_WAITS, 1):

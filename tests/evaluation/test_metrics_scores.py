@@ -52,6 +52,7 @@ def test_corrected_means_over_steps_are_plain_means(steps):
     assert result["step_success"]["step"] == pytest.approx(np.mean([step.success for step in steps]))
 
 
+@pytest.mark.slow
 @given(judged_steps(), st.randoms(use_true_random=False))
 def test_the_order_of_rows_changes_neither_values_nor_intervals(steps, order: random.Random):
     shuffled = list(steps)

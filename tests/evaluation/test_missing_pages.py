@@ -8,6 +8,7 @@ from agents.models import Run, Trajectory, TrajectoryStep
 from annotations.models import Dataset, Split, Step
 from tests import factories
 from tests.evaluation.test_recipes_run import endpoint, run, weights
+from tests.quick import first_is_quick
 
 __all__ = ["endpoint", "weights"]  # fixtures
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("endpoint", "hash_encoder")]
@@ -27,7 +28,7 @@ def dataset(db: None) -> Dataset:
     return dataset
 
 
-@pytest.mark.parametrize(
+@first_is_quick(
     ("recipe", "failed"),
     [
         ("synapse-abstraction", {}),  # shows actions of before, no pages

@@ -71,9 +71,6 @@ def test_a_metric_that_one_split_did_not_measure_has_no_mean() -> None:
     assert ood_means(by_split).keys() == {"overall"}
 
 
-# Reports and pages --------------------------------------------------------------------------------------------------
-
-
 def run_of(dataset: Dataset, recipe: str, split: str, **scores: float) -> Run:
     stored = literature.get(recipe)
     fields = {"recipe": literature.to_dict(stored), "recipe_sha256": literature.sha256(stored), "recipe_name": recipe}
@@ -144,9 +141,6 @@ def test_a_study_page_shows_what_weblinx_measures_and_its_mean(study: Study) -> 
     assert response.context["ranking"][0].split == "test_cat"
 
 
-# Commands -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def demos(tmp_path: Path, dataset: Dataset) -> list[str]:
     """A demonstration in each split."""
@@ -183,6 +177,7 @@ def test_a_split_that_is_not_there_is_named(demos: list[str], dataset: Dataset, 
         scored(tmp_path, rows(demos[0]), "--split", OOD)
 
 
+@pytest.mark.slow
 def test_a_recipe_is_evaluated_on_all_four(demos: list[str], dataset: Dataset, tmp_path: Path) -> None:
     out, encoder = io.StringIO(), tiny_encoder(tmp_path / "tiny", TEXTS)
     command = ("evaluate", "dmr-minilm", "w", "--split", OOD, "--inline", "--json", "--set", f"rank.model={encoder}")

@@ -70,6 +70,7 @@ def asked(known: PastTransitions, reply: object) -> Probed:
         return probe(known, "test_task", None, llm=ChatLlm(Endpoint(server.url, "m")), pack=webnav())
 
 
+@pytest.mark.slow
 def test_a_language_model_that_knows_is_right_and_one_that_says_a_first_is_not(known: PastTransitions) -> None:
     steps = probed_steps(known, "test_task", None)
 
@@ -102,6 +103,7 @@ def test_what_is_expected_of_each_action_is_told_where_it_is_asked_for(known: Pa
     assert "PAGE B:\n[1] RootWebArea" in pages
 
 
+@pytest.mark.slow
 def test_the_command_prints_each_probe_with_its_interval(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     from evaluation.management.commands import probe_world_model
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agents.memory.induce import online_examples
-from agents.models import Run
+from agents.models import Run, SavedRecipe
 from agents.observations import RecordedConversation
 from annotations.models import Dataset, Split, Target
 from evaluation.metrics.scores import headlines, score
@@ -17,6 +17,7 @@ from evaluation.studies import running
 from tests import factories
 from tests.agents.llm_server import LlmServer, prompt_text, serve
 from tests.evaluation.recipe_world import make_workflows, reply, tiny_weights
+from tests.quick import first_is_quick
 
 pytestmark = pytest.mark.django_db
 LOST = '<div backend_node_id="70"><button backend_node_id="77" type="submit"><text>Pay now</text></button></div></body>'
@@ -66,6 +67,7 @@ def lose_targets(dataset: Dataset, *, recorded: bool) -> int:
     return lost.update(pruned=True, node_id="77", node_order=None)
 
 
+@pytest.mark.slow
 def test_a_lost_target_is_shown_from_the_page_as_recorded(dataset, weights, endpoint) -> None:
     assert lose_targets(dataset, recorded=True) == 6
     run("synapse", dataset, weights)
@@ -77,6 +79,7 @@ def test_a_lost_target_is_shown_from_the_page_as_recorded(dataset, weights, endp
         assert "Action: `CLICK [77]`" in text
 
 
+@pytest.mark.slow
 def test_without_the_page_as_recorded_the_action_still_names_its_element(dataset, weights, endpoint) -> None:
     lose_targets(dataset, recorded=False)
     run("synapse", dataset, weights)
@@ -96,10 +99,7 @@ def test_pages_as_recorded_are_read_for_lost_targets_only(dataset, django_assert
     assert lost.recorded(lost.steps[0], page=False).raw_html == ""
 
 
-# Steps whose gold element is out of reach ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["bare", "mindact-icl"])
+@first_is_quick("name", ["bare", "mindact-icl"])
 def test_a_step_without_gold_in_reach_is_failed_unasked_as_published(name, dataset, weights, endpoint) -> None:
     result = run(name, dataset, weights, **{"rank.top_k": "2"})
     out = [row for row in result.steps.all() if row.gold_rank is None or row.gold_rank >= 2]
@@ -112,7 +112,9 @@ def test_a_step_without_gold_in_reach_is_failed_unasked_as_published(name, datas
         assert row.verdict(list(row.step.targets.all()), 5)[0] == "not asked, as published"
     assert all(row.calls for row in result.steps.exclude(pk__in=[row.pk for row in out]))
     spared = len(endpoint.requests)
-    asked = run(name, dataset, weights, **{"rank.top_k": "2", "quirks.q27_fails_unasked": "false"})
+    stored = {"rank.top_k": "2", "quirks.q27_fails_unasked": "false"}  # refused together where top_k counts for no more
+    SavedRecipe.objects.create(name="asks", parent=name, changes=stored, project=dataset.project)
+    asked = run("asks", dataset, weights)
     assert not asked.steps.not_asked().exists()
     assert all(row.calls for row in asked.steps.all())
     assert len(endpoint.requests) - spared > spared
@@ -136,9 +138,6 @@ def test_online_induction_does_not_see_steps_that_were_not_asked_about(dataset, 
     assert sum(len(calls) for _, calls in of_run) == 6 - result.steps.not_asked().count() < 6
 
 
-# MIMS ------------------------------------------------------------------------------------------------------------
-
-
 def test_the_objective_is_predicted_from_the_pages_and_actions_so_far(dataset, weights, endpoint) -> None:
     make_workflows(dataset)
     run("mims", dataset, weights, **{"quirks.q27_fails_unasked": "false"})
@@ -154,6 +153,20 @@ def test_the_objective_is_predicted_from_the_pages_and_actions_so_far(dataset, w
     third = next(text for text in objectives if text.rpartition("Trajectory:\n")[2].count("\nAction: `") == 2)
     first_page = third.rpartition("Trajectory:\n")[2].partition("\nAction:")[0]
     assert any(first_page in action for action in actions), "shown as the planner is shown it"
+
+
+@pytest.mark.slow
+def test_mims_finds_exemplars_by_their_task_and_synapse_by_their_site_too(dataset, weights, endpoint) -> None:
+    def keys() -> set[str]:
+        return set(dataset.exemplars.values_list("key_text", flat=True))
+
+    make_workflows(dataset)
+    train = dataset.conversations.filter(split=Split.TRAIN)
+    run("mims", dataset, weights)
+    tasks = keys()
+    assert tasks == set(train.values_list("turns__instruction", flat=True))
+    run("synapse", dataset, weights)
+    assert {key.partition(": ")[0] for key in keys() - tasks} == {"Website"}
 
 
 def test_mims_shows_as_many_workflows_as_its_paper_chose_for_the_split(dataset, weights, endpoint) -> None:

@@ -60,6 +60,7 @@ def obvious_ranks(dataset: Dataset, split: str, model: str, history: int, limit:
     return ranks
 
 
+@pytest.mark.slow
 def test_cells_are_the_recall_of_ranking_every_turn_alone(dataset, model, capsys) -> None:
     result = sweep_json(capsys, "w", "--model", model, "--history", "1", "5", "--limits", "20", "none")
     assert len(result["cells"]) == 4
@@ -71,6 +72,7 @@ def test_cells_are_the_recall_of_ranking_every_turn_alone(dataset, model, capsys
             assert cell[f"recall@{k}"] == pytest.approx(sum(rank <= k for rank in ranks) / len(ranks))
 
 
+@pytest.mark.slow
 def test_the_setting_chosen_on_valid_is_reported_on_a_test_split(dataset, model, capsys) -> None:
     common = ["w", "--model", model, "--history", "1", "5", "--limits", "none"]
     result = sweep_json(capsys, *common, "--report", "test_web")

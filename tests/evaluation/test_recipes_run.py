@@ -5,16 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from agents.cookbook.lacking import asks_endpoint
 from agents.models import Run, TrajectoryStep
 from agents.recipes import literature
-from agents.recipes.lacking import asks_endpoint
 from agents.recipes.literature import RECIPES
-from annotations.models import Dataset, Rationale, Split
+from annotations.models import Dataset, Rationale, Split, Step
 from evaluation.models import Study
 from evaluation.studies import running
 from tests import factories
 from tests.agents.llm_server import LlmServer, serve
 from tests.evaluation.recipe_world import make_workflows, reply, tiny_weights
+from tests.quick import first_is_quick
 
 pytestmark = pytest.mark.django_db
 STAGES = ("observe", "rank", "recall", "simplify", "plan", "act", "seconds")
@@ -32,13 +33,18 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return tiny_weights(tmp_path_factory.mktemp("weights"))
 
 
-@pytest.fixture
-def dataset(db: None) -> Dataset:
+@pytest.fixture(scope="module")
+def stored_dataset(rows_of_the_file: None) -> int:
     """Small pages: two train conversations, one of the test split on a website of its own."""
     dataset = factories.make_dataset()
     for split in (Split.TRAIN, Split.TRAIN, Split.TEST_TASK):
         factories.make_conversation(turns=3, steps=2, split=split, dataset=dataset)
-    return dataset
+    return dataset.pk
+
+
+@pytest.fixture
+def dataset(stored_dataset: int) -> Dataset:
+    return Dataset.objects.get(pk=stored_dataset)
 
 
 @pytest.fixture
@@ -66,7 +72,7 @@ def run(name: str, dataset: Dataset, weights: dict[str, Path], **changes: str) -
     return study.runs.get()
 
 
-@pytest.mark.parametrize("name", ON_PAGES)
+@first_is_quick("name", ON_PAGES)
 def test_every_recipe_runs_and_keeps_the_trace_of_its_stages(name, dataset, weights, endpoint, hash_encoder) -> None:
     make_workflows(dataset)
     result = run(name, dataset, weights)
@@ -103,6 +109,7 @@ def _check_recall(name: str, recipe: literature.Recipe, result: Run) -> None:
         assert all(row.trace["recall"]["rewritten"] == "Book the cheaper one on Casaverde." for row in later)
 
 
+@pytest.mark.slow
 def test_the_gold_element_is_shown_under_its_quirk_only(dataset, weights, endpoint, hash_encoder) -> None:
     def shown(**changes: str) -> list[bool]:
         result = run("bare", dataset, weights, **changes)
@@ -113,6 +120,7 @@ def test_the_gold_element_is_shown_under_its_quirk_only(dataset, weights, endpoi
     assert not all(shown(**{"quirks.q18_gold_in_top_k": "false", "simplify.page_elements": "1"}))
 
 
+@pytest.mark.slow
 def test_a_budget_stops_a_study_cleanly_and_raising_it_goes_on(dataset, weights, endpoint, hash_encoder) -> None:
     changes = {"rank.model": str(weights["cross_encoder"]), "batch_size": "2"}
     study = running.create_study(
@@ -140,6 +148,7 @@ def test_a_budget_stops_a_study_cleanly_and_raising_it_goes_on(dataset, weights,
     assert len(endpoint.requests) - asked <= stopped.step_count - stored, "what was answered is not asked again"
 
 
+@pytest.mark.slow
 def test_a_repeated_study_costs_nothing(dataset, weights, endpoint, hash_encoder) -> None:
     first = run("bare", dataset, weights)
     asked = len(endpoint.requests)
@@ -160,6 +169,7 @@ def test_an_endpoint_that_is_down_ends_the_run_with_the_reason(dataset, weights,
     assert not TrajectoryStep.objects.filter(run=result).exists()
 
 
+@pytest.mark.slow
 def test_constrained_decoding_only_gives_answers_of_the_expected_form(dataset, weights, hash_encoder) -> None:
     result = run("mindact", dataset, weights, **{"plan.constrained": "true"})
     replies = [r["reply"] for row in result.steps.all() for r in row.trace["plan"]["rounds"]]
@@ -191,7 +201,28 @@ def test_recipes_say_what_the_dataset_lacks(name, message, dataset, weights, end
 def test_a_step_without_the_screenshot_that_alone_would_be_shown_is_not_asked_about(
     dataset, weights, endpoint, hash_encoder
 ) -> None:
+    with pytest.raises(ValueError, match=r"has no screenshots: choose observe\.observation=text"):
+        run("mindact-icl", dataset, weights, **{"observe.observation": "image"})
+    train = dataset.conversations.filter(split=Split.TRAIN).first()  # it has one, those that are decided have none
+    Step.objects.filter(pk=train.turns.first().steps.first().pk).update(screenshot=factories.make_screenshot())
     result = run("mindact-icl", dataset, weights, **{"observe.observation": "image"})
     said = "the step has no screenshot, and observe.observation=image shows nothing else"
     assert {row.error for row in result.steps.all()} == {said}
     assert endpoint.requests == []
+
+
+@pytest.mark.slow
+def test_a_screenshot_alone_takes_the_room_of_no_page_text(dataset, weights, endpoint, hash_encoder) -> None:
+    """Its tokens are not counted against exemplars, and no elements are chosen of it."""
+    for step in Step.objects.filter(turn__conversation__dataset=dataset):
+        Step.objects.filter(pk=step.pk).update(screenshot=factories.make_screenshot())
+    seen = {
+        seen_as: [step.trace for step in run("bare", dataset, weights, **{"observe.observation": seen_as}).steps.all()]
+        for seen_as in ("text", "image")
+    }
+    for text, image in zip(seen["text"], seen["image"], strict=True):
+        assert text["simplify"]["elements"]
+        assert image["simplify"]["elements"] == []
+        assert "Observation: `" in text["compose"]["prompt"].rpartition("user: ")[2]
+        assert image["compose"]["prompt"].rpartition("user: ")[2].startswith("Task: ")
+        assert image["compose"]["tokens"] < text["compose"]["tokens"]

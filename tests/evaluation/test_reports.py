@@ -9,13 +9,17 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils.html import escape
 
+from agents.cookbook import deviations, saved
+from agents.cookbook.deviations import DEVIATIONS
+from agents.cookbook.starters import is_mixture
 from agents.models import Run, SavedRecipe, TrainedModel
-from agents.recipes import deviations, literature, published, saved
-from agents.recipes.deviations import DEVIATIONS
+from agents.recipes import literature, published
 from evaluation.models import Study
 from evaluation.reports.tables import report
 from tests import factories
 
+SMALL = {"plan.backend": "endpoint", "plan.model": "embedded:smollm2-135m"}
+LESS = {"plan.samples": "4", "imagine.kind": "retrieval", "imagine.value": "embedded"}  # beside it, in wma
 VALUES = {"element_accuracy": 0.5, "operation_f1": 0.75, "step_success": 0.25, "turn_success": 0.125, "mrr": 0.6}
 GROUPINGS = {"element_accuracy": "turn", "operation_f1": "turn"}
 
@@ -102,11 +106,10 @@ def test_rows_are_recipes_and_columns_splits_and_metrics(study) -> None:
 
 def test_published_numbers_stand_beneath_the_recipe_with_their_source(study) -> None:
     (table,) = report([study])
-    base, large = table.rows[0].published
+    (base,) = table.rows[0].published
     assert base.label == "Self-MAP, Table 2: Self-MAP, Flan-T5base"
-    assert large.label == "Self-MAP, Table 2: Self-MAP, Flan-T5large"
-    told = [f"{100 * row.values['test_task', 'turn_success']:.1f}" for row in (base, large)]
-    assert told == printed_in_paper("self-map", "test_task", "turn_success")
+    number, _ = printed_in_paper("self-map", "test_task", "turn_success")  # the other is of Flan-T5large
+    assert f"{100 * base.values['test_task', 'turn_success']:.1f}" == number
     assert {split for split, _ in base.values} == {"test_task", "test_website"}, "only splits that have a column"
     assert table.rows[1].published == []
 
@@ -196,6 +199,114 @@ def test_what_a_kind_says_of_itself_is_told_too(study) -> None:
     assert all(f"- {words} (weblinx-flan-t5)" in text for words in told)
 
 
+@pytest.mark.slow
+def test_a_report_of_all_recipes_prints_each_deviation_once_with_all_that_it_touches(db) -> None:
+    dataset = factories.make_dataset(name="all")
+    runs = [add_run(dataset, name, "test_task") for name in literature.RECIPES]
+    text = printed(factories.make_study(runs=runs, preset="faithful").pk)
+    touched: dict[str, list[str]] = {}
+    for name, recipe in literature.RECIPES.items():
+        for deviation in deviations.of_recipe(recipe):
+            touched.setdefault(deviation.words, []).append(name)
+    assert len(touched) > len(DEVIATIONS) + 10, "kinds tell their own"
+    for words, names in touched.items():
+        assert text.count(f"- {words} ({', '.join(names)})\n") == 1, words
+        assert text.count(words) == 1, words
+
+
+@pytest.mark.parametrize(
+    ("recipe", "changes", "wanted"),
+    [
+        ("synapse", {"rank.model": "starter-cross-encoder", "plan.model": "gpt-3.5-turbo"}, {"ranking-stands-in"}),
+        ("synapse", {"plan.model": "embedded:smollm2-135m"}, {"planner-stands-in"}),
+        ("synapse", {}, set()),
+        ("deberta", {"rank.model": "starter-cross-encoder"}, {"ranking-stands-in"}),
+        ("deberta", {"plan.model": "embedded:smollm2-135m"}, set()),
+    ],
+)
+def test_a_stand_in_is_told_of_the_stage_where_it_stands(recipe: str, changes: dict, wanted: set) -> None:
+    told = {one.key for one in deviations.of_recipe(literature.override(literature.get(recipe), changes))}
+    assert {key for key in told if key.endswith("stands-in")} == wanted
+
+
+def test_another_encoder_than_the_paper_s_is_told_where_it_ranks_too() -> None:
+    mixed = literature.override(literature.get("self-map"), {"rank.kind": "dual_encoder"})
+    known = {name: {one.key for one in deviations.of_recipe(literature.get(name))} for name in ("self-map", "grounded")}
+    assert "encoder" in {one.key for one in deviations.of_recipe(mixed)} & known["self-map"]
+    assert "encoder" not in known["grounded"], "as it is packaged it ranks so"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "changes", "printed"),
+    [
+        ("self-map", {"plan.model": "mine", "rank.model": "other", "preset": "corrected", "batch_size": "2"}, True),
+        ("self-map", {"plan.model": "other"}, False),
+        ("self-map", {"rank.model": "mine"}, False),
+        ("dmr-minilm", {"rank.model": "BAAI/bge-small-en-v1.5"}, False),
+        ("self-map", {"plan.backend": "endpoint", "plan.model": "gpt-4"}, False),  # the number is of Flan-T5
+        ("self-map", {"recall.exemplars": "semantic"}, False),
+        ("self-map", {"recall.rationales": "none"}, False),
+        ("self-map", {"recall.encoder": "other"}, False),
+        ("self-map", {"recall.encoder": "endpoint:text-embedding-ada-002"}, True),  # as the papers
+        ("self-map", {"rank.top_k": "1"}, False),
+        ("self-map", {"compose.max_tokens": "64"}, False),
+        # what stands in is told beside the numbers, but nobody may set something else beside it
+        ("self-map", SMALL | {"rank.top_k": "10", "compose.max_tokens": "768", "plan.constrained": "true"}, True),
+        ("self-map", SMALL | {"rank.top_k": "1"}, False),
+        ("self-map", SMALL | {"compose.max_tokens": "64"}, False),
+        ("synapse", {"plan.model": "gpt-4"}, False),
+        ("synapse", {"plan.model": "gpt-4o-mini"}, True),  # MIMS' row, by the paper's text
+        ("synapse", {"plan.backend": "local", "plan.model": "codellama/CodeLlama-7b-hf"}, True),
+        ("synapse", {"plan.backend": "local", "plan.model": "my-codellama"}, False),
+        ("synapse", {"plan.kind": "multichoice", "plan.model": "gpt-4"}, False),
+        ("mims", {"recall.workflow_k": "2"}, False),  # which is of another split
+        ("mims", {"recall.workflow_k": "13"}, True),
+    ],
+)
+@pytest.mark.django_db
+def test_no_published_number_stands_beneath_a_mixture(recipe: str, changes: dict, printed: bool) -> None:
+    (data,) = {cell.data for cell in published.of_recipe(recipe)}
+    dataset = factories.make_dataset(name="own", source_format=data)
+    factories.make_trained_model(dataset, name="mine", base="google/flan-t5-base")
+    factories.make_trained_model(dataset, name="other", base="microsoft/deberta-v3-base")
+    run = add_run(dataset, recipe, "test_task", overrides=changes)
+    (table,) = report([factories.make_study(runs=[run], preset="faithful")])
+    assert bool(table.rows[0].published) == printed
+
+
+@pytest.mark.parametrize(
+    ("changes", "mixed"),
+    [
+        ({"plan.model": "gpt-4o"}, False),
+        ({"plan.samples": "2"}, True),
+        ({"imagine.depth": "5"}, True),
+        ({"imagine.kind": "majority"}, True),  # that is cot
+        (SMALL, False),
+        (SMALL | LESS, False),
+        (SMALL | LESS | {"plan.samples": "2"}, True),
+        (SMALL | LESS | {"imagine.depth": "5"}, True),
+        (SMALL | LESS | {"imagine.kind": "majority"}, True),
+    ],
+)
+def test_settings_of_what_stands_in_are_those_that_it_sets(changes: dict, mixed: bool) -> None:
+    wma = literature.get("wma")
+    assert is_mixture(literature.override(wma, changes), wma) == mixed
+    own_base = {"rank.base": "BAAI/bge-small-en-v1.5", "rank.model": "my-bge"}
+    minilm = literature.get("dmr-minilm")
+    assert is_mixture(literature.override(minilm, own_base), minilm)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("changes", [{"recall.workflows": "environment"}, {"plan.model": "gpt-4"}])
+def test_a_choice_of_the_paper_for_a_split_is_told_where_the_recipe_recalls_as_there(changes: dict[str, str]) -> None:
+    dataset = factories.make_dataset(name="own", source_format="mind2web")
+    run = add_run(dataset, "mims", "test_website", overrides=changes | {"recall.workflow_k": "2"})
+    (table,) = report([factories.make_study(runs=[run], preset="faithful")])
+    nearest = "recall.workflows" not in changes
+    assert any("as the paper chose it for each split" in note for note in table.notes) == nearest
+    assert ("recall.workflow_k" in table.rows[0].settings) != nearest
+
+
 def test_runs_on_some_websites_have_a_row_of_their_own(study) -> None:
     dataset = factories.make_dataset(name="sites")
     runs = [add_run(dataset, "grounded", "test_task", **fields) for fields in ({}, {"websites": ["shop", "inn"]}, {})]
@@ -204,9 +315,11 @@ def test_runs_on_some_websites_have_a_row_of_their_own(study) -> None:
     assert "| grounded, on shop, inn |" in printed(factories.make_study(runs=runs[:2], preset="faithful").pk)
 
 
+@pytest.mark.slow
 def test_every_deviation_touches_a_recipe_and_stands_on_its_page(client, db) -> None:
     assert len({deviation.key for deviation in DEVIATIONS}) == len(DEVIATIONS)
-    changes = {"plan.model": "embedded:smollm2-135m"}  # what stands in where nothing is named, here by name
+    # what stands in where nothing is named, here by name
+    changes = {"plan.model": "embedded:smollm2-135m", "rank.model": "starter-cross-encoder"}
     project = factories.make_project()
     row = SavedRecipe.objects.create(project=project, name="small", parent="synapse", changes=changes)
     client.force_login(factories.make_user("reader", project))
@@ -242,7 +355,7 @@ def test_csv_has_a_line_per_number_and_names_the_source_of_published_ones(study)
     assert {row["grouping"] for row in ours} == {"turn", "conversation"}
     assert ours[-1]["settings"] == '{"rank.top_k": 7}'
     theirs = [row for row in rows if row["published_in"]]
-    assert len(theirs) == 2 * 2 * 4
+    assert len(theirs) == 2 * 4
     assert all(not row["low"] and 0 < float(row["value"]) < 1 for row in theirs)
 
 
@@ -340,3 +453,20 @@ def test_the_numbers_of_a_recipe_are_those_of_the_file() -> None:
     assert f"{100 * cell.value:g}" == "37"
     assert (cell.where, cell.data) == ("MIMS, Table 4.3", "mind2web")
     assert published.of_recipe("mims", "mt-mind2web") == []
+
+
+def test_steps_that_did_not_read_their_workflows_are_counted(db) -> None:
+    dataset = factories.make_dataset(name="mt", source_format="mt-mind2web")
+    beside = {"recall.workflows": "environment"}
+    run = add_run(dataset, "mindact", "test_task", overrides=beside)
+    step, *_ = factories.make_trajectory(run).steps.order_by("pk")
+    said = "Steps of mindact (recall.workflows=environment) that did not read all their workflows or exemplars"
+    for cut, count in (({}, 0), ({"cut": ["workflows"]}, 1)):
+        step.trace = {"compose": cut}
+        step.save()
+        (table,) = report([factories.make_study(runs=[run], preset="faithful")])
+        (note,) = [note for note in table.notes if note.startswith(said)]
+        assert f"test_task {count} of {run.step_count}" in note
+    plain = add_run(dataset, "mindact", "test_task")
+    (table,) = report([factories.make_study(runs=[plain], preset="faithful")])
+    assert not any("did not read all" in note for note in table.notes)

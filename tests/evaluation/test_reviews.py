@@ -45,9 +45,6 @@ def test_each_person_counts_once_with_what_they_said_last() -> None:
     assert gold_after((ANN, "agent_wrong", BUTTON)) is None
 
 
-# On rows ------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def steps(db) -> list[TrajectoryStep]:
     """Of a scored run; the agent clicks node 9 everywhere, which is right at the first step only."""

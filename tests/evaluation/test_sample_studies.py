@@ -1,21 +1,23 @@
 """The studies that come with the sample: queued once, of recipes that a fresh machine can run, with real results."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
+from agents.cookbook import saved
+from agents.cookbook.lacking import missing
 from agents.llm.embedded import SMOLLM2
 from agents.models import Run, SavedRecipe
-from agents.recipes import saved
-from agents.recipes.lacking import missing
 from agents.recipes.literature import RECIPES
 from agents.training import preparing
 from annotations.models import Split
-from annotations.sample.project import make_demo_accounts, parts
+from annotations.sample.project import EARLY, make_demo_accounts, parts
 from evaluation.models import Score, Study
 from evaluation.studies.running import run_inline
 from evaluation.studies.sample import (
     AGENTS,
+    COMPARED,
     CONVERSATIONS,
     PART,
     STUDIES,
@@ -59,23 +61,44 @@ def fresh(sample, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     return sample
 
 
-def test_the_ranker_that_most_recipes_wait_for_is_queued_before_the_study_that_takes_longest(
+@pytest.mark.slow
+def test_the_study_that_home_shows_is_queued_first_and_then_the_ranker_that_most_recipes_wait_for(
     fresh, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     factories.make_conversation(turns=1, steps=1, split=Split.TRAIN, dataset=fresh)
     told: list[str] = []
     ordered = [
-        SampleStudy(name, "sample", ("grounded",), ("test_subdomain",)) for name in ("A short one", "A long one")
+        SampleStudy(name, "sample", ("grounded",), ("test_subdomain",)) for name in ("A first one", "Another one")
     ]
     monkeypatch.setattr("evaluation.studies.sample.STUDIES", tuple(ordered))
     make_studies(fresh.project, told.append)
     preparing.make_cheap(fresh.project, told.append)
+    assert told[0] == "A first one: 1 run queued"
     assert [one.partition(" from ")[0].partition(":")[0] for one in told] == [
-        "A short one",
+        "A first one",
         "train the ranker starter-cross-encoder",
-        "A long one",
+        "Another one",
         f"have the model write workflows of 1 website of {fresh.name}",
     ]
+
+
+@pytest.mark.slow
+def test_numbers_come_before_the_other_datasets_of_the_sample_are_there(
+    sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = [dataclasses.replace(one, splits=("test_subdomain",)) for one in STUDIES]
+    monkeypatch.setattr("evaluation.studies.sample.STUDIES", short)
+    told: list[str] = []
+    make_studies(sample.project, told.append)
+    study = Study.objects.get()
+    assert (study.name, told[0]) == (COMPARED.name, f"{COMPARED.name}: {study.runs.count()} runs queued")
+    assert set(study.runs.values_list("recipe_name", flat=True)) == {"grounded", *VARIANTS}
+    assert [one.waiting.exists() for one in AGENTS] == [False, True], "one that grows waits for its dataset"
+    later = factories.make_dataset(name="sample-tasks", project=sample.project)
+    factories.make_conversation(dataset=later, split="test_subdomain")
+    make_studies(sample.project, told.append)
+    assert set(Study.objects.values_list("name", flat=True)) == {COMPARED.name, STUDIES[2].name}
+    assert PART in EARLY
 
 
 def make_ranker(folder: Path) -> None:
@@ -98,6 +121,7 @@ def grown(most: int) -> list[str]:
     return names
 
 
+@pytest.mark.slow
 def test_the_study_of_all_agents_grows_as_what_they_need_is_made(fresh, tmp_path: Path) -> None:
     assert grow() == []  # nobody has asked for it
     make_studies(fresh.project, [].append)
@@ -113,7 +137,7 @@ def test_the_study_of_all_agents_grows_as_what_they_need_is_made(fresh, tmp_path
     names += grown(3)
     study = Study.objects.get()
     wanted = {one.name for one in RECIPES.values() if one.data == "any" and not one.needs}
-    wanted.remove("synapse-miniwob")  # its exemplar sets lie in their authors' repository
+    wanted.remove("synapse-miniwob")  # its exemplar sets are of live pages
     assert names[-2:] == ["awm", "mims"]
     assert set(study.runs.values_list("recipe_name", flat=True)) == wanted
     assert study.runs.count() == len(wanted)
@@ -121,14 +145,25 @@ def test_the_study_of_all_agents_grows_as_what_they_need_is_made(fresh, tmp_path
     assert study.budget_seconds == AGENTS[1].seconds
     assert all(run.recipe["plan"]["model"] == SMOLLM2 for run in study.runs.filter(recipe_name="mindact"))
     assert not AGENTS[1].waiting.exists()
+    assert study.coming == []
 
 
+@pytest.mark.slow
 def test_a_study_that_people_have_stopped_or_deleted_grows_no_more(fresh, tmp_path: Path) -> None:
     make_ranker(tmp_path)
     make_studies(fresh.project, [].append)
-    end(grow())
+    (run,) = grow()
+    coming = Study.objects.get().coming
+    assert {"deberta", "mindact", "awm"} <= {*coming}, "also those that are not ready yet"
+    assert run.recipe_name not in coming
+    assert Study.objects.get().progress().fields["headline"] == f"0 of {(1 + len(coming)) * run.step_count} steps"
+    end([run])
+    (second,) = grow()
+    assert Study.objects.get().coming == [name for name in coming if name != second.recipe_name]
+    end([second])
     Study.objects.get().ask_to_cancel()
     assert grow() == []
+    assert Study.objects.get().coming == []
     Study.objects.update(cancel_requested=False)
     assert grow() == []
     AGENTS[1].waiting.write_text(str(Study.objects.get().pk))
@@ -137,17 +172,20 @@ def test_a_study_that_people_have_stopped_or_deleted_grows_no_more(fresh, tmp_pa
     assert not Study.objects.exists()
 
 
+@pytest.mark.slow
 def test_nobody_pays_for_what_nobody_has_ordered(fresh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_ranker(tmp_path)
     for name, value in (("BASE_URL", "http://localhost:1"), ("MODEL", "dear"), ("API_KEY", "secret")):
         monkeypatch.setenv(f"LLM_{name}", value)
     make_studies(fresh.project, [].append)
     asking = set(grown(30)) - {"grounded", "grounded-world-model", "deberta"}
+    assert "synapse" not in Study.objects.get().coming, "nobody waits for what is never added"
     rows = Run.objects.filter(recipe_name__in=asking)
     assert all(run.recipe["plan"]["model"] == SMOLLM2 for run in rows)
     assert "synapse" not in asking  # it would ask the endpoint
 
 
+@pytest.mark.slow
 def test_every_recipe_of_them_runs_on_a_fresh_machine(sample, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evaluation.studies.sample.STUDIES", ())
     make_studies(sample.project, [].append)

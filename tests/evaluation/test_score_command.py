@@ -2,11 +2,13 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from agents.recipes import literature
 from agents.types import Action
 from annotations.models import Conversation, Dataset, Target
 from evaluation.models import Study
@@ -96,7 +98,10 @@ def test_missing_predictions_fail_and_unknown_ones_are_listed(dataset, tmp_path)
     assert "counted as failures" in said
 
 
-def test_the_exported_predictions_of_a_study_get_its_numbers(dataset, hash_encoder, tmp_path) -> None:
+def test_the_exported_predictions_of_a_study_get_its_numbers(dataset, hash_encoder, tmp_path, monkeypatch) -> None:
+    grounded = literature.get("grounded")
+    cut = replace(grounded, rank=replace(grounded.rank, top_k=2))
+    monkeypatch.setitem(literature.RECIPES, "grounded", cut)  # as recipes that show no more than they rank say it
     Target.objects.filter(step__index=1, step__turn__index=0).update(node_id="9")  # so that it errs
     Target.objects.filter(step__index=2, step__turn__index=1).update(node_id="12")
     study = running.create_study(
@@ -104,7 +109,6 @@ def test_the_exported_predictions_of_a_study_get_its_numbers(dataset, hash_encod
         dataset=dataset,
         recipes=["grounded"],
         splits=["test_task"],
-        overrides={"rank.top_k": "2"},
         publish=False,
     )
     running.run_inline(study)

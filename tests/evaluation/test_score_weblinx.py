@@ -12,6 +12,7 @@ from annotations.models import Dataset
 from evaluation.models import Study
 from tests import factories
 from tests.annotations.weblinx_folder import FROM, LIST, SEARCH, write_demo
+from tests.quick import first_is_quick
 
 # What was done at the six turns of the demonstration that a model is asked about.
 DONE = {
@@ -115,7 +116,7 @@ def test_json_lines_and_prefixed_names_are_read(dataset, tmp_path) -> None:
     assert (result["counts"]["missing"], result["counts"]["unknown"]) == (0, 0)
 
 
-@pytest.mark.parametrize(
+@first_is_quick(
     ("line", "field", "message"),
     [
         ("{", "", "not JSON: "),

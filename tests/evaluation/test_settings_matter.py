@@ -5,24 +5,24 @@ from collections.abc import Iterator
 
 import pytest
 
+from agents.cookbook import checking
 from agents.encoders.weights import MINILM
-from agents.recipes import checking, literature
+from agents.recipes import literature
 from agents.recipes.declaring import Declared, settings_of, values_of
 from agents.recipes.literature import RECIPES, Recipe
 from agents.stages.kind import CannotRun
 from tests.evaluation.settings_world import SettingsWorld
+from tests.quick import first_is_quick
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rows_of_the_file")]
-QUICK = ("deberta", "mindact-car")
-OTHERS = [name for name, recipe in RECIPES.items() if not recipe.needs and name not in QUICK]
+QUICK = "deberta"
+OTHERS = [name for name, recipe in RECIPES.items() if not recipe.needs and name != QUICK]
 MIXED = ["mindact-icl", "self-map", "bare", "synapse", "awm", "mims", "mindact-car"]
 ELSEWHERE = {
     "act.guard": "what a live run holds: recorded steps are decided as without it",
     "act.guard_seconds": "how long a live run holds it",
     "plan.programs": "how many programs a live episode takes",
     "batch_size": "how many steps are decided together: results must not depend on it",
-    "rank.base": "what a training starts from",
-    "plan.base": "what a training starts from",
 }
 # In mixtures: of one element alone none can be chosen and no more shown, and of one recalled step there is no order,
 # however the rest is set.
@@ -60,6 +60,8 @@ def others(name: str, declared: Declared, value: object, world: SettingsWorld, p
         return [choice for choice in declared.choices if choice != value]
     if name == "plan.model":
         return [world.weights["grounded" if parent.plan.kind == "grounded" else "t5-2"]]
+    if name == "recall.encoder":
+        return [world.weights["cross-2"]]  # of a folder that is there: its vectors are the world's own
     if name == "rank.model":
         return [MINILM if value == world.weights["cross-2"] else world.weights["cross-2"]]
     if declared.kind is str:
@@ -91,20 +93,54 @@ def quirks_between(parent: Recipe, recipe: Recipe) -> set[str]:
     return {name for name in read if name.startswith("quirks.") and before[name] != after[name]}
 
 
-@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
+@first_is_quick("name", [QUICK, *OTHERS])
 def test_every_setting_changes_what_a_recipe_does_or_is_refused(name: str, world: SettingsWorld) -> None:
     parent = literature.override(RECIPES[name], world.runnable(RECIPES[name]))
     told = world.told(parent)
     assert told == world.told(parent), "the same twice, or any change would look as if it counted"
+    assert all_untold(parent, told, world) == []
+
+
+TURNED_OFF = {  # of a recipe, what is turned off: all other settings still count beside it, or are refused
+    "self-map": [{"recall.k": "0"}, {"recall.memory": "none"}],
+    "grounded": [{"recall.k": "0"}],
+    "mims": [{"recall.workflow_k": "0"}, {"recall.workflows": "none"}],
+    "awm": [{"recall.exemplar_k": "0"}, {"recall.exemplars": "none"}],
+    "synapse": [{"recall.exemplar_k": "0", "recall.workflows": "environment"}],
+    "wma": [{"imagine.kind": "none", "plan.samples": "1"}],
+    "bare": [{"quirks.q27_fails_unasked": "false"}, {"observe.observation": "image"}, {"plan.backend": "local"}],
+    "weblinx-flan-t5": [{"rank.kind": "none"}],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "off"),
+    [(name, off) for name, offs in TURNED_OFF.items() for off in offs],
+)
+def test_every_setting_counts_beside_what_is_turned_off_or_is_refused(
+    name: str, off: dict[str, str], world: SettingsWorld
+) -> None:
+    parent = literature.override(RECIPES[name], world.runnable(RECIPES[name]))
+    beside = {key: value for one in off.items() for key, value in world.beside(*one).items()}
+    recipe = checking.vary(parent, off | beside)
+    told = world.told(recipe)
+    assert told == world.told(recipe)
+    assert told != world.told(parent)
+    assert all_untold(recipe, told, world) == []
+
+
+def all_untold(parent: Recipe, told: str, world: SettingsWorld) -> list[str]:
     found = [
         untold(parent, told, setting, value, world)[1]
         for setting, declared in settings_of(Recipe).items()
         if setting not in ELSEWHERE
         for value in others(setting, declared, values_of(parent)[setting], world, parent)
     ]
-    assert [wrong for wrong in found if wrong] == []
+    return [wrong for wrong in found if wrong]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 9))])
 def test_random_mixtures_count_setting_by_setting(seed: int, world: SettingsWorld) -> None:
     """Settings that stages know are changed one after another, as far as they are taken: each step is another agent."""

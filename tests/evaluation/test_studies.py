@@ -4,14 +4,15 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 
-from agents.llm.budget import Spent
 from agents.models import Run, Trajectory
+from agents.types import Spent
 from annotations.models import Conversation, Snapshot, Step
 from evaluation.models import Shard, Study
 from evaluation.scores.reviewed import store_all_scores
 from evaluation.studies import running
 from tests import factories
 from tests.evaluation.study_rows import make_study, numbers, rows, undisturbed
+from tests.quick import first_is_quick
 
 # Planning
 
@@ -102,12 +103,14 @@ def test_an_inline_run_stores_a_row_for_every_step_and_scores_them(dataset, hash
     assert set(run.scores.values_list("preset", flat=True)) == {"faithful", "corrected"}
 
 
+@pytest.mark.slow
 def test_two_runs_of_the_same_study_give_the_same_rows_and_numbers(dataset, hash_encoder) -> None:
     first, second = undisturbed(dataset), undisturbed(dataset)
     assert rows(first) == rows(second)
     assert numbers(first) == numbers(second)
 
 
+@pytest.mark.slow
 def test_a_page_that_cannot_be_read_gives_an_error_row_that_counts_as_a_failure(dataset, hash_encoder) -> None:
     step = Step.objects.filter(turn__conversation__dataset=dataset).order_by("id")[7]
     Step.objects.filter(pk=step.pk).update(snapshot=broken_page())
@@ -122,6 +125,7 @@ def test_a_page_that_cannot_be_read_gives_an_error_row_that_counts_as_a_failure(
     assert by_step.value == pytest.approx(run.steps.filter(success=True).count() / 30)
 
 
+@pytest.mark.slow
 def test_a_step_without_a_page_is_an_error_row_too(dataset, hash_encoder) -> None:
     step = Step.objects.filter(turn__conversation__dataset=dataset).first()
     Step.objects.filter(pk=step.pk).update(snapshot=None)
@@ -197,7 +201,7 @@ def test_cancel_from_another_process_stops_the_worker_at_its_next_write(dataset,
     assert not run.shards.end_run(run, store_all_scores), "a cancelled run has ended"
 
 
-@pytest.mark.parametrize("batches", [1, 2, 4])
+@first_is_quick("batches", [1, 2, 4])
 def test_a_resumed_run_has_the_rows_and_numbers_of_an_undisturbed_one(
     dataset, hash_encoder, small_shards, batches
 ) -> None:
@@ -221,6 +225,7 @@ def test_a_resumed_run_has_the_rows_and_numbers_of_an_undisturbed_one(
     assert set(run.trajectories.values_list("state", flat=True)) == {Trajectory.State.DONE}
 
 
+@pytest.mark.slow
 def test_resuming_decides_only_the_steps_without_a_result(dataset, hash_encoder) -> None:
     study = make_study(dataset)
     running.run_inline(study, lambda: study.runs.get().steps.count() == 20 and study.cancel(store_all_scores))
@@ -233,6 +238,7 @@ def test_resuming_decides_only_the_steps_without_a_result(dataset, hash_encoder)
     assert kept < set(study.runs.get().steps.values_list("pk", flat=True))
 
 
+@pytest.mark.slow
 def test_a_complete_study_cannot_be_resumed(dataset, hash_encoder) -> None:
     study = make_study(dataset)
     running.run_inline(study)
@@ -240,6 +246,7 @@ def test_a_complete_study_cannot_be_resumed(dataset, hash_encoder) -> None:
         running.resume_study(study)
 
 
+@pytest.mark.slow
 def test_a_long_shard_goes_on_in_another_task_without_using_up_its_attempts(dataset, hash_encoder, monkeypatch) -> None:
     monkeypatch.setattr(running, "SLICE_SECONDS", 0)
     told = []
@@ -249,9 +256,9 @@ def test_a_long_shard_goes_on_in_another_task_without_using_up_its_attempts(data
     shard = run.shards.get()
     slices = 0
     while not Run.objects.get(pk=run.pk).is_over:
+        assert run.steps.count() < run.step_count, "with its last batch the run is over"
         running.work(Shard.objects.claim(shard.pk))
         slices += 1
-        assert slices <= run.step_count, "every slice decides at least one batch"
     assert slices > 3
     assert told == [shard.pk] * (slices - 1)
     assert run.steps.count() == run.step_count

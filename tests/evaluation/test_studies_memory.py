@@ -21,6 +21,7 @@ def hungry(most: int):
     return within
 
 
+@pytest.mark.slow
 def test_a_batch_that_does_not_fit_is_split_and_gives_the_same_rows(dataset, hash_encoder, monkeypatch) -> None:
     reference = undisturbed(dataset)
     monkeypatch.setattr(Pipeline, "decide", hungry(1))

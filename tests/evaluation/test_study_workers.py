@@ -29,6 +29,7 @@ def test_a_stale_worker_writes_no_rows_and_does_not_end_the_run(dataset, hash_en
     assert Shard.objects.get(pk=stale.pk).state == Shard.State.RUNNING
 
 
+@pytest.mark.slow
 def test_a_worker_that_loses_its_lease_midway_stops_and_the_next_one_does_the_rest(dataset, hash_encoder) -> None:
     run = make_study(dataset).runs.get()
     paused = Shard.objects.claim(run.shards.get().pk)
@@ -44,6 +45,7 @@ def test_a_worker_that_loses_its_lease_midway_stops_and_the_next_one_does_the_re
     assert rows(run) == rows(undisturbed(dataset))
 
 
+@pytest.mark.slow
 def test_a_message_delivered_five_times_gives_one_row_per_step(dataset, hash_encoder, in_thread) -> None:
     run = make_study(dataset).runs.get()
     for _ in range(5):
@@ -53,6 +55,7 @@ def test_a_message_delivered_five_times_gives_one_row_per_step(dataset, hash_enc
     assert not run.shards.end_run(run, store_all_scores), "it was ended by the first"
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_of_many_callers_at_once_one_ends_the_run(dataset, hash_encoder) -> None:
     run = make_study(dataset).runs.get()
@@ -104,6 +107,7 @@ def test_the_reaper_publishes_shards_whose_message_was_lost_and_only_those(datas
     assert messages == [freed.pk], "until a worker has taken it"
 
 
+@pytest.mark.slow
 def test_the_reaper_ends_a_run_whose_last_worker_died_before_ending_it(dataset, hash_encoder, messages) -> None:
     run = make_study(dataset).runs.get()
     shard = Shard.objects.claim(run.shards.get().pk)
@@ -146,6 +150,7 @@ def test_a_study_stands_when_nobody_can_be_told(dataset, messages, monkeypatch) 
     assert messages == [run.shards.get().pk]
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_conversation_that_kills_its_worker_parks_its_shard_while_the_others_finish(
     dataset, small_shards, worker
@@ -171,6 +176,7 @@ def test_a_conversation_that_kills_its_worker_parks_its_shard_while_the_others_f
     assert run.scores.exists()
 
 
+@pytest.mark.slow
 def test_what_somebody_watches_goes_before_what_waits_and_what_is_at_work(dataset, hash_encoder) -> None:
     other, waiting = make_study(dataset).runs.get(), make_study(dataset).runs.get()
     Shard.objects.update(published_at=timezone.now())

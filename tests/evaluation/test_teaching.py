@@ -63,9 +63,6 @@ def lines(dataset: Dataset, form: str) -> list[dict[str, Any]]:
     return list(FORMS[form](LessonLines(dataset)))
 
 
-# As files -----------------------------------------------------------------------------------------------------------
-
-
 def test_a_corrected_step_is_exported_with_the_corrected_action_and_not_with_the_wrong_one(trajectory, dataset) -> None:
     step = trajectory.steps.get(seq=0).step
     found = correct(step, "CLICK", "", "12")
@@ -193,9 +190,6 @@ def test_the_command_writes_what_the_page_gives(trajectory, dataset, tmp_path: P
         assert told["lines"] == 1
 
 
-# As samples ---------------------------------------------------------------------------------------------------------
-
-
 def recorded(key: int = 7) -> RecordedStep:
     seen = Observation(key, 1, 0, 0, "", "", "", "Search.", "<p/>", candidate_ids=("5", "6", "9"))
     return RecordedStep(seen, PastAction("TYPE", "TYPE", "5", "x"), ("5",))
@@ -231,9 +225,6 @@ def test_a_training_without_anything_taught_is_refused_with_what_to_do(dataset) 
     with pytest.raises(ValidationError, match="Nobody has taught anything of the train split"):
         start_training(user=None, dataset=dataset, kind="grounded", name="none", taught=True)
     assert not TrainedModel.objects.exists()
-
-
-# What it changes ----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -301,6 +292,7 @@ def chosen(dataset: Dataset, name: str) -> set[str]:
     return set(TrajectoryStep.objects.filter(run__studies=study).values_list("node_id", flat=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("refused", "right"), [("14", "9"), ("9", "14")])
 def test_training_on_what_people_refused_changes_what_the_small_agent_does(doubtful, refused, right) -> None:
     """The same data, and nothing but the verdict differs: the agent's choice follows it either way."""
@@ -314,6 +306,7 @@ def test_training_on_what_people_refused_changes_what_the_small_agent_does(doubt
     assert "what people taught of 1 of its steps" in card
 
 
+@pytest.mark.slow
 def test_a_training_on_the_first_conversations_says_only_what_it_was_taught_of_these(doubtful) -> None:
     """Of two conversations with a lesson each."""
     rita = person(doubtful, "rita")
@@ -325,6 +318,7 @@ def test_a_training_on_the_first_conversations_says_only_what_it_was_taught_of_t
     assert {one.name: one.metrics["lessons"] for one in TrainedModel.objects.all()} == {"first-1": 1, "first-None": 2}
 
 
+@pytest.mark.slow
 def test_what_it_changed_is_shown_on_held_out_conversations_with_its_interval(doubtful) -> None:
     admin = person(doubtful, "ada", Role.ADMIN)
     other = person(doubtful, "rita")

@@ -27,6 +27,7 @@ from annotations.dom.tree import node_ids
 from annotations.models import Dataset, Split
 from tests.evaluation.sample_rows import import_website
 from tests.evaluation.test_training_of_recipes import TEXTS, _Keeps
+from tests.quick import first_is_quick
 from tests.tiny_models import byte_tokenizer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("hash_encoder")]
@@ -44,8 +45,8 @@ NONE = {"multichoice": "A.", "generation": "None"}
 
 @pytest.fixture(scope="module")
 def dataset(rows_of_the_file: None, tmp_path_factory: pytest.TempPathFactory) -> Dataset:
-    """Two conversations of the sample as training data: pages with dozens of elements."""
-    dataset = import_website(tmp_path_factory.mktemp("sample") / "site", conversations=2)
+    """A conversation of the sample as training data: pages with dozens of elements."""
+    dataset = import_website(tmp_path_factory.mktemp("sample") / "site", conversations=1)
     dataset.conversations.update(split=Split.TRAIN)
     return dataset
 
@@ -84,7 +85,7 @@ def recipe_of(name: str, changes: dict[str, str]) -> Recipe:
 
 
 def drawn_of(step: RecordedStep, *parts: int) -> Drawn:
-    """What planners.md 4.3 says of a sample, written down a second time: in one of five no gold element."""
+    """What sources.md M4.3 says of a sample, written down a second time: in one of five no gold element."""
     rng = Random("/".join(map(str, ("sample", *parts))))
     rng.random()  # where a ranking says which elements are the best, from which of them
     without = rng.random() <= NONE_RATIO
@@ -155,13 +156,13 @@ def compared(recipe: Recipe, dataset: Dataset, **changes: object) -> Compared:
     return found
 
 
-@pytest.mark.parametrize(
+@first_is_quick(
     ("name", "memory"),
     [
         *((name, False) for name in RECIPES),
         ("self-map", True),
-        pytest.param("mindact", True, marks=pytest.mark.slow),  # whole pages are recalled
-        pytest.param("self-map-mcq", True, marks=pytest.mark.slow),
+        ("mindact", True),  # whole pages are recalled
+        ("self-map-mcq", True),
     ],
 )
 def test_training_and_use_read_the_same_of_what_was_drawn(name: str, memory: bool, dataset: Dataset) -> None:
@@ -186,6 +187,7 @@ def best_alone(draw: CandidateDraw, positives: Sequence[str], negatives: Negativ
     return Drawn(*PUBLISHED(draw, positives[:1], negatives[:GROUP], rng))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", [first_ones, gold_always, best_alone])
 def test_another_drawing_is_found(
     other: Callable[..., Drawn], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
@@ -195,7 +197,8 @@ def test_another_drawing_is_found(
     assert len(wrong) > len(drawn) / 10
 
 
-@pytest.mark.parametrize("other", [first_ones, gold_always, best_alone])
+@pytest.mark.slow
+@pytest.mark.parametrize("other", [gold_always, first_ones, best_alone])
 def test_another_drawing_of_recalled_pages_alone_is_found(
     other: Callable[..., Drawn], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +215,7 @@ def test_another_drawing_of_recalled_pages_alone_is_found(
     assert len(wrong) > len(drawn) / 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", [{"none_ratio": 0.6}, {"num_candidates": 4}])
 def test_other_settings_of_the_drawing_are_found(changes: dict[str, float], dataset: Dataset) -> None:
     assert compared(recipe_of("mindact", WITHOUT), dataset, **changes).wrong

@@ -1,39 +1,51 @@
 """What is trained for a recipe reads what the recipe asks: the same stages compose both."""
 
 import dataclasses
+import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 
+from agents.cookbook.texts import planned
+from agents.encoders.weights import MINILM
 from agents.generators.local import prompt_ids
 from agents.memory.encoding import memory_encoder, snippet_form
+from agents.memory.jobs import endpoint
+from agents.memory.rationales import RationaleWriter
 from agents.memory.retrieve import DatasetMemory
 from agents.models import TrainedModel
 from agents.pipeline import Pipeline
+from agents.prompts.packs import VERSIONS, webnav
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
-from agents.recipes.texts import planned
 from agents.runs.building import build_training
 from agents.stages.kind import Parts
 from agents.stages.registry import trained_for, training_of
 from agents.training.card import Training, card
 from agents.training.jobs import start_training
+from agents.training.loop import TrainingError
 from agents.training.mismatches import unlike_training
+from agents.training.rationales import ShownReasons
 from agents.training.rows import SplitRows, StepRows
 from agents.training.samples import PageSamples
 from agents.training.settings import PlannerSettings, make_settings
+from agents.training.work import Work
 from agents.types import DecisionUsage, Observation, RankedCandidate
 from agents.words.generator import Generated, PlannerPrompt
 from annotations.models import Dataset, Job, Rationale, Split, Step
 from tests import factories
+from tests.agents.llm_server import LlmServer, prompt_text, serve
 from tests.evaluation.recipe_world import TEXTS, make_workflows
-from tests.tiny_models import byte_tokenizer
+from tests.quick import first_is_quick
+from tests.tiny_models import byte_tokenizer, tiny_t5
 
 pytestmark = pytest.mark.django_db
+LOCAL, BY_PAGE = {"plan.backend": "local"}, {"recall.state_in_query": "true"}
+DUAL = {"rank.kind": "dual_encoder"}
 MIXTURES: dict[str, dict[str, str]] = {
     "mindact with workflows": {
         "recall.workflows": "environment",
@@ -59,6 +71,24 @@ def dataset(hash_encoder) -> Dataset:
         Rationale.objects.create(step=step, text=f"reason {step.pk}", source=Rationale.Source.HUMAN)
     make_workflows(dataset)
     return dataset
+
+
+@pytest.fixture(autouse=True)
+def writer(monkeypatch) -> Iterator[LlmServer]:
+    """The endpoint that writes rationales, different ones of different steps; its requests are counted."""
+    with serve(lambda body: f"written of {hashlib.sha256(prompt_text(body).encode()).hexdigest()}") as server:
+        monkeypatch.setenv("LLM_BASE_URL", server.url)
+        monkeypatch.setenv("LLM_MODEL", "test-model")
+        monkeypatch.setenv("LLM_CONCURRENCY", "1")
+        yield server
+
+
+@pytest.fixture
+def nobody(writer, monkeypatch) -> None:
+    """No model can be asked."""
+    for name in ("LLM_BASE_URL", "LLM_MODEL"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("LLM_EMBEDDED", "off")
 
 
 class _Everything:
@@ -90,7 +120,9 @@ def asked(recipe: Recipe, dataset: Dataset, observations: Sequence[Observation])
     encoder, keeps = memory_encoder(recipe), _Keeps()
     key = recipe.recall.exemplar_key
     memory = DatasetMemory(dataset, encoder, snippet_form(recipe), others_only=True, exemplar_key=key)
-    pipeline = Pipeline.of(Parts(recipe, 0, None, memory, encoder, ranker=_Everything(), generator=keeps))
+    llm = endpoint()
+    parts = Parts(recipe, 0, llm, memory, encoder, RationaleWriter(llm), ranker=_Everything(), generator=keeps)
+    pipeline = Pipeline.of(parts)
     ids = []
     for observation in observations:
         first = len(keeps.prompts)
@@ -101,22 +133,26 @@ def asked(recipe: Recipe, dataset: Dataset, observations: Sequence[Observation])
 
 
 def trained_on(recipe: Recipe, dataset: Dataset) -> tuple[list[list[int]], StepRows]:
-    """Token ids of a sample of each step, in training; never without the gold element."""
+    """Token ids of a sample of each step, as a training makes them; never without the gold element."""
     kind, settings = training_of(recipe)
-    made = make_settings(kind, settings | {"none_ratio": 0.0})
+    made = make_settings(kind, settings | {"none_ratio": 0.0, "repeats": 1})
     assert isinstance(made, PlannerSettings)
-    rows = StepRows(SplitRows(dataset, Split.TRAIN), made, pipeline=build_training(recipe, dataset))
-    samples = PageSamples(rows, TOKENIZER, made, repeats=1, recipe=recipe)
-    return [prompt for prompt, _ in samples.get(0, range(samples.size))], rows
+    model = factories.make_trained_model(dataset, kind=kind)
+    params = {"limit": None, "recipe": literature.to_dict(recipe)}
+    found = Work(model, params, lambda: False, lambda *said, **more: None)._samples(made, TOKENIZER)
+    assert found is not None
+    samples = found[0]
+    assert isinstance(samples, PageSamples)
+    assert isinstance(samples.rows, StepRows)
+    return [prompt for prompt, _ in samples.get(0, range(samples.size))], samples.rows
 
 
 def recipe_named(name: str) -> Recipe:
     recipe = literature.get(name.partition(" ")[0])
-    local = {"plan.backend": "local", "plan.model": "x", "recall.rewrite_instruction": "false"}
-    return literature.override(recipe, local | MIXTURES.get(name, {}))
+    return literature.override(recipe, LOCAL | {"plan.model": "x"} | MIXTURES.get(name, {}))
 
 
-@pytest.mark.parametrize("name", [*TRAINED, *MIXTURES])
+@first_is_quick("name", [*TRAINED, *MIXTURES])
 def test_training_and_use_read_the_same_of_the_same_step(name, dataset) -> None:
     recipe = recipe_named(name)
     trained, rows = trained_on(recipe, dataset)
@@ -125,7 +161,73 @@ def test_training_and_use_read_the_same_of_the_same_step(name, dataset) -> None:
     assert asked(recipe, dataset, observations) == trained
 
 
-@pytest.mark.parametrize(
+def test_rewritten_instructions_are_read_in_training_as_in_use(dataset, writer) -> None:
+    """What the endpoint writes stands in every sample but those of first turns, which stay as they are."""
+    recipe = recipe_named("mindact-car")
+    assert recipe.recall.rewrite_instruction
+    rewritten, _ = trained_on(recipe, dataset)
+    assert len(writer.requests) == 6, "three later turns of two conversations, each once"
+    plain, _ = trained_on(literature.override(recipe, {"recall.rewrite_instruction": "false"}), dataset)
+    first = [not found.observation.earlier_instructions for found in _recorded(dataset)]
+    assert [one == other for one, other in zip(rewritten, plain, strict=True)] == first
+    assert 0 < sum(first) < len(first)
+
+
+@pytest.mark.slow
+def test_a_training_has_the_rationales_written_that_are_missing(dataset, writer) -> None:
+    recipe = recipe_named("self-map")
+    trained, _ = trained_on(recipe, dataset)
+    assert len(writer.requests) == 4, "eight of sixteen steps have a person's reason; two ask the same each time"
+    assert Rationale.objects.filter(source=Rationale.Source.MODEL, text__startswith="written of").count() == 8
+    only_stored = literature.override(recipe, {"recall.rationales": "stored"})
+    Rationale.objects.filter(source=Rationale.Source.MODEL).delete()
+    assert trained_on(only_stored, dataset)[0] != trained
+    assert len(writer.requests) == 4, "where only stored ones are shown, nobody is asked"
+
+
+def test_a_rationale_that_the_model_does_not_give_is_asked_for_once(dataset, tmp_path, settings, monkeypatch) -> None:
+    settings.MODEL_ROOT = tmp_path
+    recipe = recipe_named("self-map")
+    kind, follows = training_of(recipe)
+    model = factories.make_trained_model(dataset, kind=kind)
+    told: list[tuple[Any, ...]] = []
+    made = make_settings(kind, follows)
+    assert isinstance(made, PlannerSettings)
+    with serve(lambda body: " ") as server:
+        monkeypatch.setenv("LLM_BASE_URL", server.url)
+        for asked_before in (0, 4):  # two slices
+            assert len(server.requests) == asked_before
+            params = {"limit": None, "recipe": literature.to_dict(recipe)}
+            work = Work(model, params, lambda: False, lambda *said, **more: told.append(said))
+            reasons = ShownReasons(recipe, made, work.rows, work.dev)
+            assert reasons.are_written(endpoint, work.unanswered, work.tell, work.until)
+        assert len(server.requests) == 4
+    assert told[0] == ("asking for rationales", 0, 8, "steps")
+    assert work.unanswered.warnings()[0] == "8 recalled steps are shown without a rationale"
+
+
+def test_a_training_is_refused_where_nobody_can_write_rationales(dataset, tmp_path, settings, nobody) -> None:
+    settings.MODEL_ROOT = tmp_path
+
+    base = str(tiny_t5(tmp_path / "t5", TEXTS, layers=1, width=32))
+
+    def start(name: str, **changes: str) -> TrainedModel:
+        recipe = literature.override(literature.get("self-map"), changes)
+        said: Any = {"user": None, "dataset": dataset, "kind": "seq2seq", "publish": False}
+        return start_training(name=name, recipe=recipe, base=base, **said)
+
+    with pytest.raises(ValidationError, match=f"manage.py build_memory {dataset.name} --rationales") as refused:
+        start("a")
+    assert "self-map shows 8 steps" in str(refused.value)
+    with pytest.raises(TrainingError, match="--rationales"):
+        trained_on(recipe_named("self-map"), dataset)  # a worker without an endpoint
+    start("b", **{"recall.rationales": "stored"})
+    for step in Step.objects.unexplained():
+        Rationale.objects.create(step=step, text="written", source=Rationale.Source.HUMAN)
+    start("c")
+
+
+@first_is_quick(
     "changes",
     [
         {"recall.memory": "none"},
@@ -163,10 +265,9 @@ def _recorded(dataset: Dataset) -> list[Any]:
 
 def test_the_settings_follow_from_the_recipe_and_may_be_changed(dataset, tmp_path, settings) -> None:
     settings.MODEL_ROOT = tmp_path
-    recipe = literature.get("self-map")
-    model = start_training(
-        user=None, dataset=dataset, kind="seq2seq", name="own", recipe=recipe, changes={"epochs": 2}, publish=False
-    )
+    recipe, base = literature.get("self-map"), str(tiny_t5(tmp_path / "t5", TEXTS, layers=1, width=32))
+    asked = {"kind": "seq2seq", "name": "own", "base": base, "recipe": recipe, "changes": {"epochs": 2}}
+    model = start_training(user=None, dataset=dataset, **asked, publish=False)
     assert model.job is not None
     changes = model.job.params["changes"]
     assert changes == {
@@ -198,7 +299,24 @@ def test_the_settings_follow_from_the_recipe_and_may_be_changed(dataset, tmp_pat
         ("self-map", {}, {"compose.piece_tokens": "64"}, "compose.piece_tokens=64"),
         ("self-map", {}, {"quirks.q14_rationale_joined": "false"}, "quirks.q14_rationale_joined=False"),
         ("self-map", {}, {"recall.memory": "chronological"}, "recall.memory=chronological"),
-        ("synapse", {"plan.backend": "local"}, {"plan.backend": "local", "prompts.pack": "mine"}, "prompts.pack=mine"),
+        ("synapse", LOCAL, LOCAL | {"prompts.pack": "mine"}, "prompts.pack=mine"),
+        # another ranker chose the elements of those prompts, another encoder the steps and exemplars
+        ("bare", LOCAL | {"rank.model": "one"}, LOCAL | {"rank.model": "other"}, "rank.model=other"),
+        ("bare", LOCAL | {"rank.model": "one"}, LOCAL | {"rank.model": "one"}, ""),
+        ("synapse", LOCAL, LOCAL | {"recall.encoder": "endpoint:ada"}, "recall.encoder=endpoint:ada"),
+        ("self-map", {}, {"recall.encoder": "endpoint:ada"}, "recall.encoder=endpoint:ada"),
+        ("self-map", {}, {"recall.encoder": MINILM}, ""),
+        # where the ranker embeds what is recalled
+        ("self-map", DUAL | {"rank.model": "one"}, DUAL | {"rank.model": "other"}, "rank.model=other"),
+        ("self-map", DUAL | {"rank.model": "one"}, DUAL | {"rank.model": "one"}, ""),
+        ("self-map", {}, DUAL | {"rank.model": "one"}, "rank.kind=dual_encoder"),
+        ("mindact", DUAL | {"rank.model": "one"}, DUAL | {"rank.model": "other"}, ""),  # it recalls nothing
+        ("bare", LOCAL | {"rank.top_k": "5"}, LOCAL | {"rank.top_k": "9"}, ""),  # says which steps are failed unasked
+        ("weblinx-flan-t5", {"rank.top_k": "5"}, {"rank.top_k": "9"}, "rank.top_k=9"),
+        ("self-map", {"rank.model": "one"}, {"rank.model": "other"}, ""),  # its samples show what no ranker chose
+        ("self-map", {"rank.model": "one"} | BY_PAGE, {"rank.model": "other"} | BY_PAGE, "rank.model=other"),
+        ("weblinx-flan-t5", {"rank.model": "one"}, {"rank.model": "other"}, "rank.model=other"),
+        ("weblinx-flan-t5", {"rank.model": "one"}, {"rank.model": "one"}, ""),
     ],
 )
 def test_a_model_that_is_asked_otherwise_than_it_was_trained_is_named(name, before, now, said, dataset) -> None:
@@ -211,6 +329,36 @@ def test_a_model_that_is_asked_otherwise_than_it_was_trained_is_named(name, befo
     asks = literature.override(literature.get(name), now | {"plan.model": "own"})
     found = unlike_training(literature.to_dict(asks), dataset.project_id)
     assert found == [] if not said else said in found[0].partition("asks it with")[2]
+
+
+TEXTS_OF_ALL = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in webnav().texts.items()}
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ("page_question_multichoice", ""),  # which self-map does not show
+        (
+            "page_question_generation",
+            "webnav@5; self-map asks it with prompts.pack=webnav@7 (other texts: page_question_generation).",
+        ),
+        (None, "prompts.pack=webnav@5; self-map asks it with prompts.pack=webnav@7."),  # which texts was not kept
+        ("", ""),
+    ],
+)
+def test_other_words_are_told_by_their_versions_where_the_recipe_shows_them(changed, said, dataset) -> None:
+    recipe = planned(literature.get("self-map"), dataset)
+    trained_by = literature.to_dict(recipe) | {"prompts": {"pack": "webnav", "sha256": VERSIONS[5]}}
+    kept = {"pack": "webnav@5", "sha256": TEXTS_OF_ALL | ({changed: "before"} if changed else {})}
+    params = {"recipe": trained_by} | ({} if changed is None else {"texts": kept})
+    job = Job.objects.create(kind=Job.Kind.TRAIN, project=dataset.project, params=params)
+    kind, follows = training_of(recipe)
+    config = dataclasses.asdict(make_settings(kind, follows))
+    TrainedModel.objects.create(name="own", kind=kind, project=dataset.project, job=job, config=config)
+    asks = literature.override(recipe, {"plan.model": "own"})
+    found = unlike_training(literature.to_dict(asks), dataset.project_id)
+    assert len(found) == bool(said)
+    assert said in "".join(found)
 
 
 @pytest.mark.parametrize(("name", "instead"), [("memory", "recall.memory"), ("memory_k", "recall.k")])

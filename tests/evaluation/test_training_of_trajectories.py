@@ -6,6 +6,7 @@ import json
 import pytest
 from django.core.management import call_command
 
+from agents.cookbook.lacking import asks_endpoint
 from agents.generators.local import prompt_ids
 from agents.llm.calls import Endpoint
 from agents.llm.chat import ChatLlm
@@ -15,11 +16,10 @@ from agents.models import Run, TrainedModel
 from agents.observations import RecordedConversation
 from agents.pipeline import Pipeline
 from agents.recipes import literature
-from agents.recipes.lacking import asks_endpoint
 from agents.recipes.literature import Recipe
 from agents.runs.building import build_training
 from agents.stages.kind import Parts
-from agents.stages.registry import told, training_of
+from agents.stages.registry import texts_of, told, training_of
 from agents.training.asked import Asked
 from agents.training.jobs import as_asked
 from agents.training.mismatches import unlike_training
@@ -33,6 +33,7 @@ from tests.agents.llm_server import serve
 from tests.evaluation.recipe_world import TEXTS, make_workflows, reply, tiny_weights
 from tests.evaluation.test_recipes_run import run
 from tests.evaluation.test_training_of_recipes import _Keeps
+from tests.quick import first_is_quick
 from tests.tiny_models import CHAT_TEMPLATE, byte_tokenizer
 
 pytestmark = pytest.mark.django_db
@@ -93,7 +94,7 @@ def asked_in_use(recipe: Recipe, dataset: Dataset, llm: ChatLlm | None) -> list[
     return [prompt_ids(prompt, TOKENIZER, recipe.compose.max_tokens) for prompt in keeps.prompts]
 
 
-@pytest.mark.parametrize("name", [*TRAJECTORIES, *MIXTURES])
+@first_is_quick("name", [*TRAJECTORIES, *MIXTURES])
 def test_training_and_use_read_the_same_of_the_same_step(name, dataset, weights) -> None:
     recipe = recipe_named(name, weights["cross_encoder"])
     with serve(reply) as server:
@@ -104,7 +105,7 @@ def test_training_and_use_read_the_same_of_the_same_step(name, dataset, weights)
     assert all(len(ids) < recipe.compose.max_tokens for ids in used), "nothing is cut"
 
 
-@pytest.mark.parametrize(
+@first_is_quick(
     "changes",
     [
         {"recall.exemplar_k": "0"},
@@ -134,6 +135,7 @@ def test_the_answer_is_the_gold_action_as_the_planner_reads_it(dataset, weights)
         assert f"id={step.positive_ids[0]} " in TOKENIZER.decode(pair["prompt"])
 
 
+@pytest.mark.slow
 def test_an_adapter_is_trained_registered_and_used_in_a_run(dataset, weights, settings, tmp_path, monkeypatch) -> None:
     settings.MODEL_ROOT = tmp_path
     monkeypatch.setenv("MODEL_ROOT", str(tmp_path))
@@ -155,6 +157,7 @@ def test_an_adapter_is_trained_registered_and_used_in_a_run(dataset, weights, se
     assert {step.calls for step in result.steps.all()} == {1}
 
 
+@pytest.mark.slow
 def test_a_trained_trajectory_planner_is_used_and_told_from_how_it_was_trained(
     dataset, weights, settings, tmp_path, monkeypatch
 ) -> None:
@@ -174,7 +177,10 @@ def test_a_trained_trajectory_planner_is_used_and_told_from_how_it_was_trained(
     assert (model.kind, model.config["paradigm"]) == ("causal", "trajectory")
     text = (model.folder / "README.md").read_text()
     assert "--set plan.backend=local plan.model=own" in text
+    assert model.job is not None
+    assert model.job.params["texts"]["sha256"].keys() == set(texts_of(literature.get("synapse")))
     changes = {"plan.model": "own", "plan.backend": "local", "compose.max_tokens": "4000", "recall.exemplar_k": "1"}
+    changes["rank.model"] = str(weights["cross_encoder"])
     as_trained = literature.override(literature.get("synapse"), changes)
     assert unlike_training(literature.to_dict(as_trained), dataset.project_id) == []
     other = literature.override(as_trained, {"recall.exemplar_k": "3", "simplify.page_elements": "9"})

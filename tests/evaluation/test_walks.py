@@ -1,8 +1,8 @@
 """The two walks of `docs/architecture.md`, walked: a room that is entered is told there, and what is told is entered.
 
-They are walked a stretch at a time, a row of the table or a few. A room that is entered in a stretch whose rows do not
-tell it is entered once more than is told: then the text below the table says so, and on which rows. A room is a folder
-of the apps; a file at the top of an app is one by itself. Calls are seen by `sys.setprofile`.
+They are walked row by row of the table. A room that is entered on a row that does not tell it is entered once more than
+is told: then the text below the table says so, and on which rows. A room is a folder of the apps; a file at the top of
+an app is one by itself. Calls are seen by `sys.setprofile`.
 """
 
 import re
@@ -21,7 +21,7 @@ from annotations.corpus.correcting import CorrectionDesk, GoldDesk
 from annotations.corpus.exporting import export_release
 from annotations.desk import moving_on
 from annotations.jobs import running as jobs
-from annotations.models import Assignment, Correction, Dataset, Job
+from annotations.models import Assignment, Campaign, Correction, Dataset, Job, Session
 from annotations.releases.checking import check_dataset
 from annotations.releases.releasing import make_release
 from annotations.sample.build import build_website
@@ -65,6 +65,15 @@ IMPORT_BEGINS = {  # of the import: calls, and rooms whose calls all are
     "annotations/dom": 4,
 }
 
+EDIT_BEGINS = {  # of an edit: calls, of a file where others are called so, and rooms whose calls all are
+    "annotations/edits/saving.py:save": 3,
+    "annotations/edits/saving.py:undo": 3,
+    "annotations/desk/moving_on.py:open_work": 4,
+    "annotations/desk/moving_on.py:submit": 4,
+    "annotations/campaigns/queue": 4,
+    "annotations/work/release": 6,
+}
+
 Walked = dict[tuple[int, ...], set[str]]
 """Rows of the table -> the rooms that were entered on that stretch, and the files in them."""
 
@@ -98,14 +107,16 @@ class Walk:
 
     def _row(self, code: CodeType) -> int:
         if code not in self._rows:
-            room = room_of(Path(code.co_filename)) or ""
-            self._rows[code] = self._begins.get(code.co_qualname) or self._begins.get(room) or 0
+            path = Path(code.co_filename)
+            room = room_of(path) or ""
+            names = (f"{path.relative_to(ROOT).as_posix()}:{code.co_qualname}" if room else "", code.co_qualname, room)
+            self._rows[code] = next((self._begins[name] for name in names if name in self._begins), 0)
         return self._rows[code]
 
     def rooms(self) -> dict[int, set[str]]:
         """Row -> the rooms and files whose functions were called on it."""
         found: dict[int, set[str]] = {}
-        for code, row in self._seen:
+        for code, row in tuple(self._seen):  # a thread may still run
             path = Path(code.co_filename)
             room = None if code.co_name.startswith("<") else room_of(path)
             if room:
@@ -143,6 +154,15 @@ def walking_on(walked: Walked, *rows: int) -> Iterator[None]:
     with walking() as rooms:
         yield
     walked[rows] = walked.get(rows, set()).union(*rooms.values())
+
+
+@contextmanager
+def walking_from(walked: Walked, row: int, begins: dict[str, int]) -> Iterator[None]:
+    """Part of a walk that begins on a row: what is entered meanwhile is so on the row of the call that it is in."""
+    with walking(row, begins) as rooms:
+        yield
+    for entered, found in rooms.items():
+        walked[entered,] = walked.get((entered,), set()) | found
 
 
 def told_in(heading: str) -> set[str]:
@@ -192,6 +212,20 @@ def not_again(walked: Walked, section: str) -> list[tuple[int, str]]:
     ]
 
 
+def unexplained(section: str) -> dict[str, list[int]]:
+    """Room -> the rows that name it after the first, for those of which the text below the table does not say so."""
+    named: dict[str, list[int]] = {}
+    for row, told in rows_of(section).items():
+        for home in homes_of(told):
+            named.setdefault(home, []).append(row)
+    said: dict[str, set[int]] = {}
+    for told, on in told_below(section):
+        for home in homes_of(told):
+            said.setdefault(home, set()).update(on)
+    left = {home: [row for row in rows[1:] if row not in said.get(home, ())] for home, rows in named.items()}
+    return {home: rows for home, rows in left.items() if rows}
+
+
 def elsewhere(walked: Walked, section: str) -> list[tuple[int, str]]:
     """(row, name) of what a row of the table names and the walk does not enter on that row."""
     return [
@@ -223,6 +257,7 @@ def unwalked(told: set[str], rooms: set[str]) -> list[str]:
     return sorted(name for name in told if not any(f"{room}/".startswith(f"{name}/") for room in rooms))
 
 
+@pytest.mark.slow
 def test_an_observation_enters_the_rooms_that_are_told(tmp_path: Path, settings, hash_encoder) -> None:
     settings.IMPORT_ROOT = tmp_path
     build_website("casaverde", tmp_path / "sources")
@@ -250,7 +285,12 @@ def test_an_observation_enters_the_rooms_that_are_told(tmp_path: Path, settings,
     assert once_more(walked, section_of(OBSERVATION)) == []
     assert [room for room in unwalked(told_in(OBSERVATION), rooms) if not room.startswith(LIVE)] == []
     assert [one for one in elsewhere(walked, section_of(OBSERVATION)) if one[1] not in ELSEWHERE] == []
-    assert not_again(walked, section_of(OBSERVATION)) == []
+    assert not_again(walked, section_of(OBSERVATION)) == [(5, "agents/llm"), (6, "agents/llm")]  # of prompts alone
+
+
+def test_a_room_on_two_rows_is_explained() -> None:
+    assert unexplained(section_of(OBSERVATION)) == {}
+    assert unexplained(section_of(EDIT)) == {}
 
 
 def read_and_mend(study: Study, walked: Walked) -> None:
@@ -284,53 +324,114 @@ def read_and_mend(study: Study, walked: Walked) -> None:
         walked[row,] = walked.get((row,), set()) | entered
 
 
-def test_an_edit_enters_the_rooms_that_are_told(tmp_path: Path) -> None:
-    campaign = factories.make_campaign()
-    session = factories.make_session(campaign, tasks=1, steps=2)
-    people = {
-        role: client_of(factories.make_user(role, campaign.project)) for role in ("annotator", "reviewer", "admin")
-    }
-    step = next(session.bare_steps()).pk
+class Door:
+    """How people do their work: programs by REST, and people by pages. Answers are looked at, and each call is a part
+    of the walk from its row on."""
 
-    def ask(role: str, path: str, body: dict) -> dict:
-        answer = people[role].post(f"/api/{path}", body, content_type="application/json")
+    def __init__(self, campaign: Campaign, walked: Walked) -> None:
+        self.campaign, self.walked = campaign, walked
+        self.people = {
+            role: client_of(factories.make_user(role, campaign.project)) for role in ("annotator", "reviewer")
+        }
+
+    def ask(self, row: int, role: str, path: str, body: dict) -> dict:
+        with walking_from(self.walked, row, EDIT_BEGINS):
+            answer = self.people[role].post(path, body, content_type="application/json")
         assert answer.status_code < 300, answer.content
         return answer.json()
 
+    def claim(self, row: int, role: str, stage: str) -> Assignment:
+        raise NotImplementedError
+
+    def edit(self, pk: int, body: dict) -> dict:
+        raise NotImplementedError
+
+    def hand_in(self, pk: int, body: dict) -> None:
+        raise NotImplementedError
+
+    def judge(self, pk: int, body: dict) -> None:
+        raise NotImplementedError
+
+
+class Programs(Door):
+    def claim(self, row: int, role: str, stage: str) -> Assignment:
+        lease = self.ask(row, role, "/api/assignments/claim/", {"campaign": self.campaign.pk, "stage": stage})
+        return Assignment.objects.get(pk=lease["assignment"])
+
+    def edit(self, pk: int, body: dict) -> dict:
+        return self.ask(2, "annotator", f"/api/assignments/{pk}/edits/", body)
+
+    def hand_in(self, pk: int, body: dict) -> None:
+        self.ask(2, "annotator", f"/api/assignments/{pk}/submit/", body)
+
+    def judge(self, pk: int, body: dict) -> None:
+        self.ask(5, "reviewer", f"/api/assignments/{pk}/judge/", body)
+
+
+class Pages(Door):
+    def claim(self, row: int, role: str, stage: str) -> Assignment:
+        """The next item is opened as the page of the queue leads to it."""
+        asked = {"campaign": self.campaign.pk, "stage": stage}
+        with walking_from(self.walked, row, EDIT_BEGINS):
+            answer = self.people[role].post(reverse("annotate-next"), asked, follow=True)
+        assert answer.status_code == 200
+        found = Assignment.objects.get(pk=answer.context["data"]["id"])
+        assert found.lease_token is not None
+        return found
+
+    def edit(self, pk: int, body: dict) -> dict:
+        return self.ask(2, "annotator", reverse("annotate-edits", args=[pk]), body)
+
+    def hand_in(self, pk: int, body: dict) -> None:
+        self.ask(2, "annotator", reverse("annotate-submit", args=[pk]), body)
+
+    def judge(self, pk: int, body: dict) -> None:
+        self.ask(5, "reviewer", reverse("annotate-verify-judge", args=[pk]), body)
+
+
+# What the other of the two ways enters alone, as files, and as rooms with the rows that are told of them.
+BY_THE_OTHER = {
+    Programs: ("annotations/desk/write/document_views.py", "annotations/dom", "annotations/templatetags"),
+    Pages: ("annotations/work/api.py",),
+}
+NOT_SHOWN = {
+    Programs: [
+        (5, f"annotations/{room}") for room in ("corpus", "dom", "edits", "text", "work/decompose", "work/rewrite")
+    ]
+    + [(4, "annotations/text")],
+    Pages: [],
+}
+
+
+def write_and_judge(door: Door, session: Session) -> None:
+    """One text of each stage of a session, written by two edits, handed in, and accepted."""
+    step = next(session.bare_steps()).pk
+    for stage, field in (("decompose", "instruction"), ("rewrite", "rewrite")):
+        work = door.claim(2, "annotator", stage)
+        before, held = getattr(work.parts.get(), field), {"token": str(work.lease_token), "base": work.version}
+        for text in ("Go.", "Go there."):
+            said = {"op_id": str(uuid4()), "kind": "text", "step": step, "field": field}
+            saved = door.edit(work.pk, held | {"edits": [said | {"before": before, "after": text}]})
+            before, held = text, held | {"base": saved["version"]}
+        door.hand_in(work.pk, held)
+    found = door.claim(5, "reviewer", "verify")
+    checklist = {row["code"]: True for row in session.campaign.rubric}
+    verdict = {"token": str(found.lease_token), "version": found.judged.version, "outcome": "accept"}
+    door.judge(found.pk, verdict | {"checklist": checklist})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", [Programs, Pages])
+def test_an_edit_enters_the_rooms_that_are_told(way: type[Door], tmp_path: Path) -> None:
+    """By programs and by pages, row by row."""
+    campaign = factories.make_campaign()
+    rehearsed, session = (factories.make_session(campaign, tasks=1, steps=2, name=name) for name in ("a", "b"))
+    moving_on.open_work(rehearsed)
+    write_and_judge(way(campaign, {}), rehearsed)  # modules are loaded before
     walked: Walked = {}
-
-    def write(stage: str, field: str) -> int:
-        with walking_on(walked, 2, 4):
-            lease = ask("annotator", "assignments/claim/", {"campaign": campaign.pk, "stage": stage})
-        pk, token = lease["assignment"], lease["token"]
-        before = getattr(Assignment.objects.get(pk=pk).parts.get(), field)
-        said = {"op_id": str(uuid4()), "kind": "text", "step": step, "field": field, "before": before, "after": "Go."}
-        edits = {"token": token, "base": lease["version"], "edits": [said]}
-        again = said | {"op_id": str(uuid4()), "before": "Go.", "after": "Go there."}
-        with walking_on(walked, 2, 3):
-            saved = ask("annotator", f"assignments/{pk}/edits/", edits)
-        page = reverse("annotate-edits", args=[pk])
-        with walking_on(walked, 2, 3):
-            answer = people["annotator"].post(
-                page, edits | {"base": saved["version"], "edits": [again]}, content_type="application/json"
-            )
-        saved = answer.json()
-        with walking_on(walked, 2, 4):
-            ask("annotator", f"assignments/{pk}/submit/", {"token": token, "base": saved["version"]})
-        return pk
-
-    ask_nothing = people["annotator"].get("/api/assignments/")  # modules are loaded before, and asked for no more
-    assert ask_nothing.status_code == 200
-    with walking_on(walked, 4):
+    with walking_from(walked, 4, EDIT_BEGINS):
         moving_on.open_work(session)
-    write("decompose", "instruction")
-    subject = Assignment.objects.get(pk=write("rewrite", "rewrite"))
-    with walking_on(walked, 4, 5):
-        lease = ask("reviewer", "assignments/claim/", {"campaign": campaign.pk, "stage": "verify"})
-    checklist = {row["code"]: True for row in campaign.rubric}
-    verdict = {"token": lease["token"], "version": subject.version, "outcome": "accept", "checklist": checklist}
-    with walking_on(walked, 5, 6):
-        ask("reviewer", f"assignments/{lease['assignment']}/judge/", verdict)
+    write_and_judge(way(campaign, walked), session)
     campaign.refresh_from_db()
     user, dataset = factories.make_user("admin", campaign.project), campaign.ensure_target()
     with walking_on(walked, 7):
@@ -338,10 +439,13 @@ def test_an_edit_enters_the_rooms_that_are_told(tmp_path: Path) -> None:
         release = make_release(dataset, "1.0", user, "CC0-1.0", "Consent was given.", accepted_findings=keys)
     with walking_on(walked, 8):
         export_release(release, "mt-mind2web", tmp_path)
-    rooms = set().union(*walked.values())
-    assert once_more(walked, section_of(EDIT)) == []
-    assert [name for name in unwalked(told_in(EDIT), rooms) if name not in SENT_BACK] == []
-    assert [one for one in elsewhere(walked, section_of(EDIT)) if one[1] not in SENT_BACK] == []
+    assert walked.keys() == {(row,) for row in range(2, 9)}
+    rooms, elsewise = set().union(*walked.values()), (*SENT_BACK, *BY_THE_OTHER[way])
+    section = section_of(EDIT)
+    assert once_more(walked, section) == []
+    assert [name for name in unwalked(named_in(section), rooms) if name not in elsewise] == []
+    assert [one for one in elsewhere(walked, section) if one[1] not in elsewise] == []
+    assert sorted(not_again(walked, section)) == sorted(NOT_SHOWN[way])
 
 
 def test_a_room_that_is_entered_once_more_is_found() -> None:
@@ -359,6 +463,20 @@ Asked from everywhere: rows (`annotations/models/`).
     assert once_more({(1,): written, (2,): judged | written}, again) == []
     assert once_more({(1,): written | judged}, again) == [((1,), "annotations/work/verify")]
     assert not_again({(1,): written, (2,): judged}, again) == [(2, "annotations/desk/write")]
+
+
+def test_a_room_on_two_rows_without_a_sentence_is_found() -> None:
+    table = """
+| 1 | `annotations/text/merging.py` | merges |
+| 2 | `annotations/tell/` | tells |
+| 3 | `annotations/text/amounts.py` | counts |
+"""
+    assert unexplained(table) == {"annotations/text": [3]}
+    assert unexplained(f"{table}\nIn the words of `annotations/text/` (2).") == {"annotations/text": [3]}
+    assert unexplained(f"{table}\nIn the words of `annotations/text/` (3).") == {}
+    assert unexplained(section_of(EDIT).replace("`annotations/text/` merges", "Texts are merged")) == {
+        "annotations/text": [7]
+    }
 
 
 def test_a_second_entry_between_planning_and_scores_is_found() -> None:

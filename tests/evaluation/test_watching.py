@@ -59,9 +59,6 @@ def test_it_is_not_for_those_who_only_read_or_work_elsewhere(dataset: Dataset) -
     assert not Study.objects.exists()
 
 
-# Long work makes way -------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def messages(monkeypatch: pytest.MonkeyPatch) -> list[tuple[tuple, dict]]:
     """What workers are told of jobs."""

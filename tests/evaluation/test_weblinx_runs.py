@@ -19,6 +19,7 @@ from evaluation.studies import running
 from tests import factories
 from tests.annotations.weblinx_folder import write_demo
 from tests.evaluation.recipe_world import tiny_weights
+from tests.quick import first_is_quick
 
 pytestmark = pytest.mark.django_db
 NAMES = [name for name, recipe in literature.RECIPES.items() if recipe.data == "weblinx"]
@@ -51,7 +52,7 @@ def run(name: str, dataset: Dataset, weights: dict[str, Path], **changes: str) -
     return study.runs.get()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@first_is_quick("name", NAMES)
 def test_every_weblinx_recipe_runs_and_is_scored_in_the_published_grouping(name, dataset, weights) -> None:
     result = run(name, dataset, weights)
     assert (result.state, result.error) == (Run.State.DONE, "")
@@ -66,6 +67,7 @@ def test_every_weblinx_recipe_runs_and_is_scored_in_the_published_grouping(name,
         assert {"overall", "intent_match", "element_group", "text_group"} <= set(shown)
 
 
+@pytest.mark.slow
 def test_gold_replies_score_as_the_metrics_say(dataset, weights) -> None:
     """The stored rows lead to the numbers that the metrics give for the same replies."""
     result = run("weblinx-flan-t5", dataset, weights)
@@ -93,6 +95,7 @@ def test_gold_replies_score_as_the_metrics_say(dataset, weights) -> None:
     assert shown["intent_match"].value > 0
 
 
+@pytest.mark.slow
 def test_where_no_gold_element_was_ranked_faithful_has_no_recall_and_corrected_has_zero(dataset, weights) -> None:
     result = run("dmr-minilm", dataset, weights)
     result.steps.update(gold_rank=None)

@@ -8,7 +8,7 @@ import pytest
 
 from agents.encoders.embedding import CachedEncoder, MeanPoolingEncoder
 from agents.memory import encoding
-from agents.models import MemorySnippet, Run
+from agents.models import MemorySnippet, Run, TextEmbedding
 from annotations.models import Dataset
 from evaluation.studies import running
 from tests.evaluation.recipe_world import tiny_weights
@@ -26,8 +26,9 @@ WEIGHTS = {  # recipe -> setting -> which of the tiny weights
 
 
 def processor_seconds(dataset: Dataset, recipe: str, changes: dict[str, str], batch: int) -> float:
-    """Of a new study of all steps, from stored pages to scores; nothing is embedded before."""
+    """Of a new study of all steps, from stored pages to scores; nothing is embedded or ranked before."""
     MemorySnippet.objects.all().delete()
+    TextEmbedding.objects.all().delete()
     overrides = changes | {"batch_size": str(batch)}
     study = running.create_study(user=None, dataset=dataset, recipes=[recipe], overrides=overrides, publish=False)
     gc.collect()

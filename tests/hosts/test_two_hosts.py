@@ -28,7 +28,7 @@ from tests.annotations.small_files import conversation
 from tests.app_server import database_url
 from tests.hosts.machines import SHARED, Host, network, wait
 from tests.tiny_models import tiny_cross_encoder
-from webnav_site import embedded
+from webnav_site.embedded import machine
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 DATABASE, SECRET, PASSWORD = "webnav_two_hosts", "one secret for all hosts of this test " * 2, "kept by nobody 42"
@@ -88,7 +88,7 @@ def _redis(folder: Path) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind((SHARED, 0))
         port = probe.getsockname()[1]
-    command = [embedded.redis_program(), "--bind", SHARED, "--port", str(port), "--save", "", "--dir", str(folder)]
+    command = [machine.redis_program(), "--bind", SHARED, "--port", str(port), "--save", "", "--dir", str(folder)]
     process = subprocess.Popen([*command, "--requirepass", "shared"], stdout=subprocess.DEVNULL)
     try:
         yield f"redis://:shared@{SHARED}:{port}/0"

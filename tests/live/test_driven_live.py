@@ -21,6 +21,7 @@ from evaluation.studies.running import create_study, run_inline
 from tests import factories
 from tests.live.oracle_agent import OraclePipeline, play_oracles
 from tests.live.test_held_live import RiskyOracle
+from tests.quick import first_is_quick
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("kept_browsers")]
 
@@ -95,6 +96,7 @@ def played(miniwob, monkeypatch) -> Callable[..., list[TrajectoryStep]]:
     return play
 
 
+@pytest.mark.slow
 def test_a_person_drives_and_hands_back_and_the_agent_goes_on(played) -> None:
     def types_the_name(person: Person) -> None:
         first = person.window(1)
@@ -123,6 +125,7 @@ def test_a_person_drives_and_hands_back_and_the_agent_goes_on(played) -> None:
     assert Drive.objects.get().picture is None
 
 
+@pytest.mark.slow
 def test_a_click_at_a_point_is_a_click_on_what_is_there(played) -> None:
     def clicks(person: Person) -> None:
         window = person.window(1)
@@ -141,6 +144,7 @@ def test_a_click_at_a_point_is_a_click_on_what_is_there(played) -> None:
     assert Drive.objects.get().state == "over"
 
 
+@pytest.mark.slow
 def test_the_agent_stands_still_while_it_is_paused(played) -> None:
     decided: list[int] = []
 
@@ -160,7 +164,7 @@ def test_the_agent_stands_still_while_it_is_paused(played) -> None:
     assert [(step.reward, step.done_by) for step in steps] == [(1.0, None)]
 
 
-@pytest.mark.parametrize(("state", "said"), [("paused", "ada had paused it"), ("driven", "ada drove")])
+@first_is_quick(("state", "said"), [("paused", "ada had paused it"), ("driven", "ada drove")])
 def test_a_hold_that_nobody_ends_ends_the_episode_and_never_hands_back(played, monkeypatch, state, said) -> None:
     monkeypatch.setattr(driving_rows, "HOLD_SECONDS", 1.0)
     steps = played("click-test", lambda person: None, state=state)
@@ -181,6 +185,7 @@ def test_whoever_takes_over_a_held_action_acts_in_its_place(played) -> None:
     assert steps[0].trace["act"]["decided"] == "held, taken over by ada"
 
 
+@pytest.mark.slow
 def test_others_get_the_worker_while_a_person_thinks_and_nothing_is_lost(played, monkeypatch) -> None:
     monkeypatch.setattr(live_running, "DRIVEN_SECONDS", 0.0)
     given_back: list[int] = []
@@ -201,6 +206,7 @@ def test_others_get_the_worker_while_a_person_thinks_and_nothing_is_lost(played,
     assert [(step.reward, bool(step.done_by)) for step in played("click-test", thinks)] == [(1.0, True)]
 
 
+@pytest.mark.slow
 def test_a_worker_that_stops_while_a_person_drives_loses_no_step_of_theirs(played, monkeypatch) -> None:
     def types(person: Person) -> None:
         person.window(1)
@@ -228,6 +234,7 @@ def test_a_worker_that_stops_while_a_person_drives_loses_no_step_of_theirs(playe
     assert Study.objects.get().runs.get().state in ("done", "done_with_errors")
 
 
+@pytest.mark.slow
 def test_what_a_person_showed_is_a_demonstration_that_training_takes(played) -> None:
     def shows(person: Person) -> None:
         said = person.window(1)["instruction"].split('"')
@@ -257,6 +264,7 @@ def test_what_a_person_showed_is_a_demonstration_that_training_takes(played) -> 
     assert found["human_share"] == pytest.approx(2 / 3)
 
 
+@pytest.mark.slow
 def test_what_led_nowhere_is_no_demonstration(played) -> None:
     def fails(person: Person) -> None:
         person.window(1)

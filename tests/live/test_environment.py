@@ -21,6 +21,7 @@ from agents.environments.protocol import EnvironmentLost, EpisodeStart, NoSuchTa
 from agents.types import Action
 from annotations.dom.tree import find, parse
 from tests.hosts.machines import wait
+from tests.quick import first_is_quick
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,6 +32,7 @@ def node(start: EpisodeStart, name: str) -> str:
     return next(node for node, said in start.view.names.items() if said == name)
 
 
+@pytest.mark.slow
 def test_a_seed_gives_the_same_goal_and_the_same_page_whatever_was_played_before(miniwob) -> None:
     tasks = ("click-checkboxes", "login-user", "click-tab-2", "use-autocomplete", "email-inbox", "choose-list")
     first = {(task, seed): miniwob.reset(task, seed) for task in tasks for seed in (1, 2)}
@@ -101,7 +103,7 @@ def test_what_cannot_be_done_is_said_and_ends_nothing(miniwob, action, words) ->
 
 
 def test_a_click_reaches_an_element_whose_middle_is_covered(miniwob) -> None:
-    """Button TWO covers the middle of ONE at these seeds (live_env.md section 5)."""
+    """Button TWO covers the middle of ONE at these seeds."""
     for seed in (6, 13, 43, 45):
         start = miniwob.reset("click-test-2", seed)
         assert miniwob.step(Action("CLICK", node(start, "[button]  ONE"))).reward == 1.0, seed
@@ -115,6 +117,7 @@ def test_tasks_that_are_not_there_are_refused(miniwob) -> None:
     assert miniwob.reset("click-test", 0).instruction == "Click the button."
 
 
+@pytest.mark.slow
 @pytest.mark.timed
 def test_resets_and_steps_are_fast(miniwob) -> None:
     """Under 0.1 s a reset, over 20 steps a second, without the model."""
@@ -129,9 +132,6 @@ def test_resets_and_steps_are_fast(miniwob) -> None:
     assert 40 / (time.perf_counter() - begun) > 20
 
 
-# The process of the browser ---------------------------------------------------------------------------------------
-
-
 def browsers_of(pid: int) -> list[psutil.Process]:
     """Everything that a process has started."""
     return psutil.Process(pid).children(recursive=True)
@@ -141,6 +141,7 @@ def are_gone(processes: list[psutil.Process]) -> bool:
     return not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in processes)
 
 
+@pytest.mark.slow
 def test_no_browser_is_left_when_whoever_started_it_is_killed(has_chromium, tmp_path) -> None:
     said = tmp_path / "pid"
     script = f"""
@@ -163,6 +164,7 @@ time.sleep(600)
     wait(lambda: are_gone(started), 30, "end of the browser")
 
 
+@pytest.mark.slow
 def test_a_browser_that_is_killed_costs_the_episode_and_says_so(has_chromium) -> None:
     environment = EnvironmentProcess("miniwob")
     environment.reset("click-test", 0)
@@ -175,6 +177,7 @@ def test_a_browser_that_is_killed_costs_the_episode_and_says_so(has_chromium) ->
     wait(lambda: are_gone(started), 20, "end of the browser")
 
 
+@pytest.mark.slow
 def test_a_browser_that_hangs_is_ended_with_all_that_it_started_and_leaves_no_file(has_chromium, monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     environment = EnvironmentProcess("miniwob")
@@ -188,6 +191,7 @@ def test_a_browser_that_hangs_is_ended_with_all_that_it_started_and_leaves_no_fi
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_page_that_hangs_is_given_up(has_chromium, monkeypatch) -> None:
     environment = EnvironmentProcess("miniwob")
     environment.reset("click-test", 0)
@@ -199,6 +203,7 @@ def test_a_page_that_hangs_is_given_up(has_chromium, monkeypatch) -> None:
     assert not psutil.pid_exists(environment.pid) or psutil.Process(environment.pid).status() == psutil.STATUS_ZOMBIE
 
 
+@pytest.mark.slow
 def test_the_browser_sees_no_secret_of_the_app(has_chromium, monkeypatch) -> None:
     monkeypatch.setenv("LLM_API_KEY", "sk-secret")
     monkeypatch.setenv("DATABASE_URL", "postgres://u:secret@h/d")
@@ -234,7 +239,7 @@ def test_messages_that_are_too_long_or_end_early_are_told_apart() -> None:
         receive(theirs, time.monotonic() + 0.05)
 
 
-@pytest.mark.parametrize("task", ["focus-text", "focus-text-2"])
+@first_is_quick("task", ["focus-text", "focus-text-2"])
 def test_an_episode_begins_without_the_focus_of_the_one_before(miniwob, task: str) -> None:
     for seed in (0, 0, 1):
         start = miniwob.reset(task, seed)

@@ -80,12 +80,14 @@ def played(miniwob, monkeypatch) -> Callable[..., list[TrajectoryStep]]:
     return play
 
 
+@pytest.mark.slow
 def test_an_approved_action_is_carried_out(played) -> None:
     steps = played("60", lambda row: row.decide(factories.make_user(username="ada"), "approved"))
     assert [(step.operation, step.reward) for step in steps] == [("CLICK", 1.0)]
     assert steps[0].trace["act"]["decided"] == "held, approved by ada"
 
 
+@pytest.mark.slow
 def test_a_changed_action_is_carried_out_in_its_place(played) -> None:
     def change(row: HeldStep) -> None:
         assert row.snapshot is not None
@@ -100,6 +102,7 @@ def test_a_refused_action_ends_the_episode(played) -> None:
     assert [(step.outcome, step.reward) for step in steps] == [("held, refused by ada: No.", 0.0)]
 
 
+@pytest.mark.slow
 def test_who_waits_for_people_lets_others_have_the_worker_and_loses_nothing(played, monkeypatch) -> None:
     monkeypatch.setattr(live_running, "WAITING_SECONDS", 0.0)
     slices = Counted(monkeypatch)
@@ -114,6 +117,7 @@ def test_who_waits_for_people_lets_others_have_the_worker_and_loses_nothing(play
     assert [row.state for row in HeldStep.objects.all()] == ["approved"], "the episode did not begin anew"
 
 
+@pytest.mark.slow
 def test_a_worker_that_stops_withdraws_what_it_holds(played, monkeypatch) -> None:
     monkeypatch.setattr(live_running, "WAITING_SECONDS", 0.0)
     monkeypatch.setattr(
@@ -123,6 +127,7 @@ def test_a_worker_that_stops_withdraws_what_it_holds(played, monkeypatch) -> Non
     assert [row.state for row in HeldStep.objects.order_by("pk")] == ["withdrawn", "expired"]
 
 
+@pytest.mark.slow
 def test_what_nobody_decides_ends_the_episode(played) -> None:
     assert [(step.outcome, step.reward) for step in played("1")] == [("held, nobody decided in time", 0.0)]
     assert not HeldStep.objects.waiting().exists()

@@ -52,6 +52,7 @@ def played(run: Run) -> Run:
     return Run.objects.select_related("dataset").with_progress().get(pk=run.pk)
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_line_a_task_with_its_interval(miniwob, hash_encoder) -> None:
     arguments = ("grounded", "miniwob", "--tasks", "click-test", "login-user", "--episodes", "2", "--steps", "3")
     found = json.loads(run_live(*arguments, "--json")[0])
@@ -83,6 +84,7 @@ def test_what_it_cannot_do_it_says(miniwob, arguments, words) -> None:
     assert not Run.objects.exists()
 
 
+@pytest.mark.slow
 def test_episodes_reach_their_goals_and_are_counted_once(goals, monkeypatch) -> None:
     pipeline = OraclePipeline()
     play_oracles(monkeypatch, pipeline)
@@ -132,6 +134,7 @@ def kill_browsers(spared: EnvironmentProcess, most: int) -> None:
                     child.send_signal(signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_browsers_that_are_killed_cost_no_episode(goals, miniwob, monkeypatch) -> None:
     chance = random.Random(3)
     kills: list[int] = []
@@ -149,6 +152,7 @@ def test_browsers_that_are_killed_cost_no_episode(goals, miniwob, monkeypatch) -
     assert all(row.steps.count() == row.step_count for row in run.trajectories.all())
 
 
+@pytest.mark.slow
 def test_an_episode_that_is_lost_again_and_again_says_so(miniwob, monkeypatch) -> None:
     goals = new_goals(factories.make_project(), "lost", "miniwob")
     LiveGoals(goals, miniwob).add(["login-user"], [0])
@@ -163,6 +167,7 @@ def test_an_episode_that_is_lost_again_and_again_says_so(miniwob, monkeypatch) -
     assert client.get(f"/trajectories/{step.trajectory_id}/steps/0/").status_code == 200
 
 
+@pytest.mark.slow
 def test_a_run_that_is_stopped_goes_on_where_it_was_and_episodes_under_way_begin_anew(goals, monkeypatch) -> None:
     rounds = 0
 
@@ -185,6 +190,7 @@ def test_a_run_that_is_stopped_goes_on_where_it_was_and_episodes_under_way_begin
     assert [one.reward for one in episodes_of(run.trajectories.all())] == [1.0] * 9
 
 
+@pytest.mark.slow
 def test_a_cancelled_study_keeps_what_has_ended_and_resumes_the_rest(goals, monkeypatch) -> None:
     from evaluation.scores.reviewed import store_all_scores
 
@@ -208,6 +214,7 @@ def test_a_cancelled_study_keeps_what_has_ended_and_resumes_the_rest(goals, monk
     assert (run.state, run.done, len(episodes_of(run.trajectories.all()))) == (Run.State.DONE, 9, 9)
 
 
+@pytest.mark.slow
 def test_pages_show_episodes_by_what_came_of_them(goals, monkeypatch) -> None:
     play_oracles(monkeypatch, OraclePipeline())
     run = planned(goals)
@@ -247,6 +254,8 @@ def test_tasks_are_named_one_by_one_by_a_set_or_all() -> None:
     assert told_tasks(known, ["c", "two", "c"], sets) == ["c", "b"]
     with pytest.raises(ValueError, match="there is no task 'd'; choose all, two"):
         told_tasks(known, ["d"], sets)
+    with pytest.raises(ValueError, match="choose all, or tasks by name"):
+        told_tasks(known, ["d"], {"": known})
 
 
 def test_deleting_a_run_takes_its_counts_along(goals, monkeypatch) -> None:

@@ -49,6 +49,7 @@ def start(project: Project, **more) -> Job:
     return jobs.start_goals(user=factories.make_user("admin", project), project=project, **fields)
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_what_the_form_asks_for_becomes_a_dataset_of_goals(kept_browsers, admin: Client, project: Project) -> None:
     answer = admin.post("/live-goals/", WANTED | {"project": project.pk})

@@ -28,6 +28,7 @@ def unsolved(miniwob, tasks: list[str]) -> list[str]:
     return [task for task in tasks if not any(record for _, _, record in demonstrations(miniwob, [task], (3, 5)))]
 
 
+@pytest.mark.slow
 def test_every_fourth_solves_an_episode(miniwob) -> None:
     assert unsolved(miniwob, list(ORACLES)[::4]) == []
 
@@ -51,6 +52,7 @@ def test_each_solves_nearly_all_episodes_that_nobody_looked_at(miniwob) -> None:
     assert worse == {}
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_what_they_do_is_recorded_as_people_are_and_only_where_it_reached_the_goal(miniwob, monkeypatch) -> None:
     arguments = ("oracle-demos", "--tasks", "login-user", "click-button-sequence", "--episodes", "2")

@@ -46,6 +46,7 @@ def begun(monkeypatch) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 def test_slices_of_one_round_give_the_same_steps_as_one_slice(played, begun, monkeypatch) -> None:
     whole = played()
     assert sum(row[-1] == 1 for row in whole) == 2
@@ -55,6 +56,7 @@ def test_slices_of_one_round_give_the_same_steps_as_one_slice(played, begun, mon
     assert not parked._parked
 
 
+@pytest.mark.slow
 def test_what_another_worker_has_begun_anew_is_not_gone_on_with(played, begun, monkeypatch) -> None:
     whole = played()
     monkeypatch.setattr(running, "SLICE_SECONDS", -1)
@@ -72,6 +74,7 @@ def test_what_another_worker_has_begun_anew_is_not_gone_on_with(played, begun, m
     assert not parked._parked
 
 
+@pytest.mark.slow
 def test_browsers_of_runs_that_are_over_are_closed(played, monkeypatch) -> None:
     monkeypatch.setattr(running, "SLICE_SECONDS", -1)
     sweep, counts = parked.sweep, list[int]()

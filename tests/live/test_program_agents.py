@@ -2,19 +2,24 @@
 
 import io
 import json
+import re
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 
 from agents.environments.process import EnvironmentProcess
+from agents.memory.exemplar_sets import packaged
 from agents.models import ExemplarSet, Run
+from agents.programs.confined import calls_of
 from agents.types import Action
 from tests import factories
 from tests.agents.llm_server import prompt_text, serve
+from tests.quick import first_is_quick
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("kept_browsers")]
 
+OPERATIONS = {"click_xpath": "CLICK", "type": "TYPE", "click_option": "SELECT"}
 LOGIN = """import re
 said = re.sub('<[^>]+>', '', PAGE)
 name, word = re.search('username "([^"]+)" and the password "([^"]+)"', said).groups()
@@ -25,6 +30,7 @@ agent.type(word)
 agent.click_xpath('//*[@id="subbtn"]')"""
 
 
+@pytest.mark.slow
 def test_a_page_tells_its_own_markup_and_takes_paths_and_keys(miniwob: EnvironmentProcess) -> None:
     start = miniwob.reset("login-user", 0)
     assert start.view.markup.startswith('<div id="wrap">')
@@ -57,6 +63,19 @@ def test_what_a_page_opens_beside_itself_is_told_of_some_tasks(miniwob: Environm
     assert miniwob.step(Action("SELECT", None, "//select/option[3]")).words.startswith("chose ")
 
 
+@first_is_quick("one", packaged(), ids=lambda one: one["name"])
+def test_every_demonstration_that_comes_with_webnav_solves_its_page(
+    miniwob: EnvironmentProcess, one: dict[str, Any]
+) -> None:
+    for demo in one["demo"]:
+        start = miniwob.reset(one["name"], demo["seed"])
+        # Marks of an episode before, on the same page, are left out.
+        assert re.sub(r' data-tampered="\w+"', "", start.view.markup) == demo["state"]
+        for call in calls_of(demo["act"]).calls:
+            did = miniwob.step(Action(OPERATIONS[call.method], None, call.text))
+        assert (did.done, did.reward) == (True, 1.0), demo["act"]
+
+
 def played(monkeypatch: pytest.MonkeyPatch, reply: Any, *tasks: str, changes: tuple[str, ...] = ()) -> dict[str, Any]:
     out = io.StringIO()
     with serve(reply) as server:
@@ -85,6 +104,7 @@ def make_sets() -> None:
         ExemplarSet.objects.create(project=project, name=name, body=body, keys=keys, **fields)
 
 
+@pytest.mark.slow
 def test_run_live_decides_episodes_by_programs(monkeypatch: pytest.MonkeyPatch, hash_encoder: None) -> None:
     make_sets()
     found = played(monkeypatch, write, "click-test", "login-user", changes=("--set", "recall.exemplars=own"))
@@ -114,6 +134,7 @@ def test_a_hostile_program_ends_its_episode_and_nothing_else(
     assert "programs may not import os" in step.trace["plan"]["said"]
 
 
+@pytest.mark.slow
 def test_tasks_of_several_programs_go_on_until_those_are_used_up(
     monkeypatch: pytest.MonkeyPatch, hash_encoder: None
 ) -> None:

@@ -67,6 +67,7 @@ def walk(sites: SampleSitesEnvironment, name: str, seed: int = 0) -> list[str]:
     return pages
 
 
+@pytest.mark.slow
 def test_pages_are_those_of_the_recorded_sample(sites) -> None:
     """But for boxes, which the recorded ones only estimate."""
     name = "nordline-a-better-berth"
@@ -184,6 +185,7 @@ class FirstTurn:
         return Decision((Action("CLICK", links[0].get("backend_node_id")),))
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_the_command_plays_conversations_turn_by_turn(has_chromium, monkeypatch) -> None:
     monkeypatch.setattr(running, "build_pipeline", lambda run, llm: FirstTurn())

@@ -14,6 +14,7 @@ from agents.models import Drive, Trajectory, TrajectoryStep
 from agents.models import driving as driving_rows
 from agents.types import Action, Decision, Observation
 from annotations.models import Role
+from annotations.models.lease import database_now
 from evaluation.models import Study
 from evaluation.studies.running import create_study, run_inline
 from evaluation.studies.talking import talk
@@ -74,7 +75,7 @@ def worker(monkeypatch) -> Iterator[Callable[[], threading.Thread]]:
         return threads[-1]
 
     yield begin
-    Drive.objects.update(until=driving_rows.database_now())
+    Drive.objects.update(until=database_now())
     for thread in threads:
         thread.join(60)
         assert not thread.is_alive()
@@ -95,6 +96,7 @@ def taken(drive: Drive) -> tuple[Drive, str]:
     return row, str(row.lease_token)
 
 
+@pytest.mark.slow
 def test_what_is_said_just_before_a_pause_is_heard_and_the_pause_holds(episode, agent, worker, monkeypatch) -> None:
     gate, look = threading.Lock(), Drives.look
 
@@ -128,6 +130,7 @@ def test_what_is_said_just_before_a_pause_is_heard_and_the_pause_holds(episode, 
     assert agent.asked == ["Wave."] * 2 + ["Wave again."] * 2
 
 
+@pytest.mark.slow
 def test_a_browser_that_dies_in_a_later_turn_ends_the_conversation_and_replays_nothing(
     episode, agent, worker, monkeypatch
 ) -> None:
@@ -184,6 +187,7 @@ def test_a_conversation_that_its_user_ended_before_its_worker_died_comes_out_as_
     assert (agent.asked, Trajectory.objects.get().state) == ([], "done")
 
 
+@pytest.mark.slow
 def test_an_end_at_a_limit_leaves_nobody_waited_for(episode, agent, impatient) -> None:
     goals = episode.run.dataset
     goals.live = goals.live | {"steps": 2}

@@ -19,7 +19,7 @@ from annotations.monitor.shared import client as shared_client
 from tests import factories
 from tests.evaluation.workers import ROOT, environment
 from tests.signed_in import client_of
-from webnav_site.monitor import workers
+from webnav_site.workers import reporting
 
 pytestmark = pytest.mark.django_db
 TOKEN = "a-token-for-prometheus"
@@ -151,11 +151,11 @@ def test_without_redis_the_rest_is_told(settings) -> None:
 
 def test_a_workers_devices_and_work_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     gpu = {"index": 0, "name": "H100", "used_bytes": 5, "total_bytes": 80}
-    monkeypatch.setattr(workers, "devices", lambda: [gpu])
-    monkeypatch.setattr(workers._ObservedWorker, "name", "gpu@here")
-    monkeypatch.setattr(workers._ObservedWorker, "queues", ("gpu",))
-    monkeypatch.setattr(workers._ObservedWorker, "told", -1000.0)
-    workers._tell()
+    monkeypatch.setattr(reporting, "devices", lambda: [gpu])
+    monkeypatch.setattr(reporting._ObservedWorker, "name", "gpu@here")
+    monkeypatch.setattr(reporting._ObservedWorker, "queues", ("gpu",))
+    monkeypatch.setattr(reporting._ObservedWorker, "told", -1000.0)
+    reporting._tell()
     found = read()
     (used,) = found["webnav_gpu_memory_used_bytes"].items()
     assert (dict(used[0])["name"], used[1]) == ("H100", 5)
@@ -173,6 +173,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_counted_is_still_told() -> None:
     """And by every other process: nothing is kept where it was counted."""
     killed = [subprocess.Popen([sys.executable, "-c", DIES], cwd=ROOT, env=environment()) for _ in range(2)]

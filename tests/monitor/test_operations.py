@@ -11,7 +11,8 @@ from annotations.monitor import counters, errors
 from annotations.monitor.shared import client as shared_client
 from tests import factories
 from tests.signed_in import client_of
-from webnav_site.monitor import samples, slow_queries, tasks, workers
+from webnav_site.monitor import samples, slow_queries, tasks
+from webnav_site.workers import reporting
 
 pytestmark = pytest.mark.django_db
 
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.django_db
 def _empty() -> None:
     counters.flush()
     with shared_client() as server:
-        server.delete(counters.KEY, errors.RECENT, samples.KEY, slow_queries.KEY, workers.BEAT_TASKS)
+        server.delete(counters.KEY, errors.RECENT, samples.KEY, slow_queries.KEY, reporting.BEAT_TASKS)
 
 
 @pytest.fixture
@@ -41,9 +42,9 @@ def test_only_superusers_see_it(operator: Client, path: str) -> None:
 
 def test_it_tells_workers_queues_errors_beat_and_sizes(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("name", "io@here"), ("queues", ("io",)), ("told", -1000.0), ("since", time.time())):
-        monkeypatch.setattr(workers._ObservedWorker, name, value)
-    workers._tell()
-    workers._beat_sent("annotations.tasks.reap")
+        monkeypatch.setattr(reporting._ObservedWorker, name, value)
+    reporting._tell()
+    reporting._beat_sent("annotations.tasks.reap")
     factories.make_job(kind=Job.Kind.IMPORT)
     try:
         raise KeyError("secret words of a user")
@@ -86,7 +87,14 @@ def test_a_sample_is_taken_by_a_task_and_drawn(operator: Client) -> None:
     for _ in range(2):
         tasks.take_sample()
     assert len(samples.read()) == 2
-    assert "<polyline" in operator.get("/operations/").content.decode()
+    answer = operator.get("/operations/")
+    assert "<polyline" in answer.content.decode()
+    assert 'data-csv="last-two-hours"' in answer.content.decode()
+    points = answer.context["points"]
+    assert points["names"][-3:] == ["Requests a minute", "Steps a minute", "Errors a minute"]
+    assert {"Waiting in io", "Waiting in gpu"} <= {*points["names"]}
+    ((_, values),) = points["rows"]
+    assert len(values) == len(points["names"])
 
 
 def test_retention_is_estimated_on_a_page_that_deletes_nothing(operator: Client) -> None:

@@ -5,6 +5,8 @@ import itertools
 import subprocess
 import sys
 
+import pytest
+
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.llm.protocol import Message, Request
 from annotations.monitor import counters
@@ -66,8 +68,20 @@ ours = ("opentelemetry.sdk.trace", "opentelemetry.exporter", "webnav_site.monito
 print([name for name in sys.modules if name.startswith(ours)])
 """
 
+UNHEARD = """
+import sys, django
+django.setup()
+from opentelemetry import trace
+from webnav_site.monitor import tracing
+for _ in range(3):
+    with trace.get_tracer("webnav").start_as_current_span("unheard"):
+        pass
+    tracing.flush()
+sys.stdout.write("went on")
+"""
 
-def run(script: str, *arguments: str, **variables: str) -> str:
+
+def run(script: str, *arguments: str, said: list[str] | None = None, **variables: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],
         cwd=ROOT,
@@ -78,9 +92,12 @@ def run(script: str, *arguments: str, **variables: str) -> str:
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
+    if said is not None:
+        said += done.stderr.splitlines()
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_one_trace_goes_from_a_request_through_a_task_to_the_call_of_a_model(db) -> None:
     with receiving() as (address, spans), serve(lambda body: "Answer: A") as llm:
         run(WORK, llm.url, OTEL_EXPORTER_OTLP_ENDPOINT=address)
@@ -100,8 +117,18 @@ def test_one_trace_goes_from_a_request_through_a_task_to_the_call_of_a_model(db)
     assert task["webnav.shard"].int_value == 9
 
 
+@pytest.mark.slow
 def test_nothing_is_loaded_without_an_endpoint(db) -> None:
     assert run(QUIET, OTEL_EXPORTER_OTLP_ENDPOINT="") == "[]"
+
+
+@pytest.mark.slow
+def test_an_endpoint_that_does_not_answer_is_one_line_and_stops_nothing(db) -> None:
+    said: list[str] = []
+    settings = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_TIMEOUT": "1"}
+    assert run(UNHEARD, said=said, **settings) == "went on"
+    (line,) = (line for line in said if "opentelemetry" in line)
+    assert "127.0.0.1" in line or "Failed to export" in line, "refused, or given up after its second"
 
 
 def test_calls_of_models_are_counted_with_their_tokens() -> None:

@@ -17,6 +17,8 @@ from django.core.cache import cache
 from django.db import connection, transaction
 from django.utils import timezone
 
+from agents.guard.judging import SeenControl
+from agents.guard.policy import Risk
 from agents.models import MemorySnippet, TrajectoryStep, Workflow
 from annotations.corpus.importing import import_files
 from annotations.corpus.statistics import dataset_stats
@@ -35,7 +37,7 @@ from annotations.models.pages import digest
 from annotations.pages import snapshot_host
 from annotations.releases import releasing
 from annotations.releases.checking import check_dataset
-from evaluation.models import Review, RiskLabel
+from evaluation.models import Review, RiskForecast, RiskLabel
 from evaluation.reviews.choosing import make_queue
 from evaluation.scores.scanning import RunScan
 from tests import factories
@@ -53,6 +55,11 @@ ACTIONS = {
 TAGS = {"4": "button", "5": "a"}
 ROLES = ("reader", "annotator", "reviewer", "staff")
 STRANGERS = ("anonymous", "outsider")
+
+
+def _keep_forecast(step: Step, gold: str) -> None:
+    risk = Risk("pay" if gold == "alpha" else "send", f"“{gold}” says it", "page")
+    RiskForecast.objects.keep(step, SeenControl(step.operation, gold, "button", risk, True), None, None)
 
 
 @dataclass(frozen=True)
@@ -210,12 +217,14 @@ def _run(gold: str, world: GoldWorld) -> None:
         (None, ""),
     ):
         Review.objects.give(trajectory, step, world.people["admin"], verdict, comment=f"It is {gold}.")
+    factories.make_judge_verdict(trajectory, success=gold == "alpha", said=f"It is {gold}.")
     TurnCorrection.objects.ask(_steps(world.hidden)[2].turn, world.people["admin"], f"It is {gold}.")
     doubted = Correction.objects.ask(_steps(world.hidden)[2], world.people["admin"], f"It is {gold}.")
     doubted.propose(world.people["admin"], "TYPE", gold, "4")
     factories.make_guard_rule(world.project)
     for person in (world.people["admin"], factories.make_user()):
         RiskLabel.objects.give(_steps(world.hidden)[2], person, "pay" if gold == "alpha" else "harmless")
+    _keep_forecast(_steps(world.hidden)[2], gold)
     factories.make_held_step(trajectory, action={"value": gold})
     factories.make_drive(trajectory, proposed=gold, picture=gold.encode())
     told = world.dataset.conversations.get(source_id="open")

@@ -21,6 +21,10 @@ OTHER_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 CLIENT = {"client_id": "webnav", "secret": "a client secret"}
 
 
+def public(key: rsa.RSAPrivateKey) -> dict[str, Any]:
+    return json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key()))
+
+
 @dataclass
 class Provider:
     """Whoever comes is signed in as `claims`; `signs_with` and `contradicts` make it a dishonest one."""
@@ -30,6 +34,10 @@ class Provider:
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     signs_with: Any = KEY
     contradicts: bool = False
+    names_key: bool = True  # in its tokens and beside its key, which a provider with one key need not
+    more_keys: list[dict[str, Any]] = field(default_factory=list)
+    seconds_ahead: int = 0  # of its clock
+    algorithm: str = "RS256"
 
     def settings(self) -> list[dict[str, Any]]:
         more = {"server_url": self.origin, "oauth_pkce_enabled": True}
@@ -48,7 +56,10 @@ class Provider:
         return {"issuer": self.origin, "token_endpoint_auth_methods_supported": ["client_secret_post"], **places}
 
     def keys(self) -> dict[str, Any]:
-        return {"keys": [json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(KEY.public_key())) | {"kid": "1", "use": "sig"}]}
+        return {"keys": [*self.more_keys, public(KEY) | {"use": "sig"} | self.name()]}
+
+    def name(self) -> dict[str, str]:
+        return {"kid": "1"} if self.names_key else {}
 
     def authorize(self, asked: dict[str, str]) -> str:
         """The address to go back to, with a code."""
@@ -62,9 +73,9 @@ class Provider:
         challenge = base64.urlsafe_b64encode(digest).decode().rstrip("=")
         if began is None or challenge != began["code_challenge"] or asked.get("client_secret") != CLIENT["secret"]:
             return None
-        now = int(time.time())
+        now = int(time.time()) + self.seconds_ahead
         body = {"iss": self.origin, "aud": CLIENT["client_id"], "iat": now, "exp": now + 60, **self.claims}
-        signed = jwt.encode(body, self.signs_with, algorithm="RS256", headers={"kid": "1"})
+        signed = jwt.encode(body, self.signs_with, algorithm=self.algorithm, headers=self.name())
         return {"access_token": "opaque", "token_type": "Bearer", "id_token": signed}
 
     def userinfo(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -39,12 +39,15 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def start(var: Path, port: int, *arguments: str, stdout: Any = subprocess.PIPE) -> subprocess.Popen:
-    """`stdout`: a file where nobody reads meanwhile, as a full pipe would hold the app up."""
+def start(
+    var: Path, port: int, *arguments: str, stdout: Any = subprocess.PIPE, changed: Mapping[str, str] | None = None
+) -> subprocess.Popen:
+    """`stdout`: a file where nobody reads meanwhile, as a full pipe would hold the app up. `changed`: variables of its
+    environment."""
     own = {"DATABASE_URL", "REDIS_URL", "PORT", "APP_ORIGIN", "SNAPSHOT_ORIGIN", "DJANGO_SETTINGS_MODULE", "SECRET_KEY"}
     own |= {"PYTHONUNBUFFERED", "LLM_EMBEDDED", "MODEL_ROOT"}  # as where nobody has set it
     environment = {key: value for key, value in os.environ.items() if key not in own}
-    environment |= {"WEBNAV_VAR": str(var), "PORT": str(port)}
+    environment |= {"WEBNAV_VAR": str(var), "PORT": str(port)} | dict(changed or {})
     command = [sys.executable, "manage.py", "up", "--port", str(port), "--sample", "no", *arguments]
     return subprocess.Popen(
         command,

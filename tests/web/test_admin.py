@@ -76,6 +76,7 @@ SHOW_GOLD = {
         "Review",
         "ReviewQueue",
         "ReviewTask",
+        "RiskForecast",
         "RiskLabel",
     ),
 }
@@ -135,6 +136,7 @@ def queries_of_lists(client: Client) -> dict[str, int]:
     return counts
 
 
+@pytest.mark.slow
 def test_lists_open_and_search_with_a_constant_number_of_queries(client: Client) -> None:
     fill()
     before = queries_of_lists(client)
@@ -145,6 +147,7 @@ def test_lists_open_and_search_with_a_constant_number_of_queries(client: Client)
         assert client.get(url_of(model, "changelist"), {"q": "a"}).status_code == 200, model
 
 
+@pytest.mark.slow
 def test_rows_open(client: Client) -> None:
     fill()
     for model in (*OURS, *ACCOUNTS):
@@ -161,27 +164,27 @@ def test_the_form_of_a_new_row_opens_where_people_may_add_one(client: Client, mo
     assert response.status_code == (200 if may(request) else 403)
 
 
-# Who may what -------------------------------------------------------------------------------------------------------
-
-
 def make_staff(*permissions: str) -> User:
     user = factories.make_user(is_staff=True)
     user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
     return user
 
 
+@pytest.mark.slow
 def test_being_staff_alone_opens_no_table() -> None:
     staff = client_of(make_staff())
     for model in (*OURS, *ACCOUNTS):
         assert staff.get(url_of(model, "changelist"), follow=True).status_code == 403, model
 
 
+@pytest.mark.slow
 def test_staff_open_the_tables_of_their_permissions_and_no_others() -> None:
     staff = client_of(make_staff("view_dataset"))
     opened = {model for model in OURS if staff.get(url_of(model, "changelist")).status_code == 200}
     assert {by_name(model) for model in opened} == {"annotations.dataset"}
 
 
+@pytest.mark.slow
 def test_only_superusers_open_accounts_links_and_gold_whatever_permissions_others_have() -> None:
     staff = factories.make_user(is_staff=True)
     staff.user_permissions.set(Permission.objects.all())
@@ -194,9 +197,6 @@ def test_pages_and_results_can_be_looked_up_but_not_changed(client: Client) -> N
     world = fill()
     snapshot = Snapshot.objects.get(sha256=world.keys["snapshots"])
     assert client.post(url_of(Snapshot, "change", snapshot.pk), {"sha256": "0" * 64}).status_code == 403
-
-
-# Bytes --------------------------------------------------------------------------------------------------------------
 
 
 def test_the_list_of_pages_shows_raw_and_stored_bytes_their_ratio_and_the_totals(client: Client) -> None:
@@ -217,9 +217,6 @@ def test_a_dataset_shows_what_its_pages_cost(client: Client) -> None:
     assert f"{sizes['raw']:,} in 3 pages" in text
     assert f"{sizes['stored']:,} in 3 distinct pages" in text
     assert "conversations: 1, turns: 1, steps: 3" in text
-
-
-# Links --------------------------------------------------------------------------------------------------------------
 
 
 def secrets_in(text: str) -> list[str]:
@@ -250,9 +247,6 @@ def test_password_reset_links_are_made_for_the_chosen_users(client: Client) -> N
     body = {"action": "make_reset_links", "_selected_action": [user.pk for user in users]}
     found = [Invite.objects.find(secret) for secret in secrets_in(client.post(url_of(User, "changelist"), body).text)]
     assert {invite.user for invite in found} == set(users)
-
-
-# Evaluate with … ----------------------------------------------------------------------------------------------------
 
 
 def evaluate(client: Client, dataset, **fields: object):

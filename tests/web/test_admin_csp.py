@@ -61,6 +61,7 @@ def admin_paths(world: World, user: User) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_the_pages_of_the_admin_keep_to_the_policy(
     app_server: AppServer, page: Page, superuser: User, violations: list[str]
 ) -> None:
@@ -69,6 +70,7 @@ def test_the_pages_of_the_admin_keep_to_the_policy(
     assert violations == []
 
 
+@pytest.mark.slow
 def test_the_admin_works_under_the_policy(
     app_server: AppServer, page: Page, superuser: User, violations: list[str]
 ) -> None:
@@ -91,6 +93,7 @@ def test_the_admin_works_under_the_policy(
     assert violations == []
 
 
+@pytest.mark.slow
 def test_the_documentation_of_the_api_keeps_to_the_policy_and_tries_requests_out(
     app_server: AppServer, page: Page, superuser: User, violations: list[str]
 ) -> None:

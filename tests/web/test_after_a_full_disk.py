@@ -17,10 +17,10 @@ from supervisor.states import ProcessStates
 
 from tests.annotations.test_full_disk import mounted
 from tests.web.test_services import ask, leave, use, var
-from webnav_site import embedded, services
-from webnav_site.broker import LONGEST_WAIT
 from webnav_site.celery import app
+from webnav_site.embedded import machine, services
 from webnav_site.supervision import daemon
+from webnav_site.workers.broker import LONGEST_WAIT
 
 __all__ = ["var"]
 PAUSES = 30  # failed attempts in a row, as in minutes without room
@@ -32,7 +32,7 @@ def small_var(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     for folder in mounted(tmp_path / "disk", "size=4m"):
         monkeypatch.setattr(services, "VAR", folder)
         yield folder
-        for process in embedded.redis_processes(folder / "redis"):
+        for process in machine.redis_processes(folder / "redis"):
             process.kill()
             process.wait(10)
         gc.collect()
@@ -40,7 +40,7 @@ def small_var(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 def test_a_redis_whose_disk_is_full_is_not_taken_for_dead_and_goes_on_when_there_is_room(small_var: Path) -> None:
     services.redis_url()
-    before, port = embedded.redis_processes(small_var / "redis"), (small_var / "redis" / "port").read_text()
+    before, port = machine.redis_processes(small_var / "redis"), (small_var / "redis" / "port").read_text()
     filler = small_var / "filler"
     with services._redis_client() as client:
         filler.write_bytes(bytes(psutil.disk_usage(str(small_var)).free))
@@ -49,7 +49,7 @@ def test_a_redis_whose_disk_is_full_is_not_taken_for_dead_and_goes_on_when_there
             client.ping()
         assert services.redis_answers()
         services.bring_back("redis")  # what the guard does with one that does not answer
-        assert embedded.redis_processes(small_var / "redis") == before
+        assert machine.redis_processes(small_var / "redis") == before
         filler.unlink()
         within(10, lambda: not refuses(client))
     assert (small_var / "redis" / "port").read_text() == port

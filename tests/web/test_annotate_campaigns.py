@@ -42,8 +42,6 @@ def test_the_campaign_shows_what_became_of_the_proposals_of_each_model(campaign,
     assert all(said in shown for said in ("tiny 1", "50.0 %", "0.25"))
 
 
-# Who may see and do what -----------------------------------------------------------------------------------------
-
 SEEN_BY_MEMBERS = ("annotate-campaign", "annotate-guidelines")
 PAGES_OF_ADMINS = ("annotate-campaign-edit", "annotate-assign", "annotate-organise")
 ACTIONS_OF_ADMINS = (
@@ -88,9 +86,6 @@ def test_an_item_of_somebody_else_is_not_let_go(campaign) -> None:
     assignment = item.hand(factories.make_user("annotator", campaign.project), 0)
     other = client_of(factories.make_user("admin", campaign.project))
     assert other.post(reverse("annotate-queue-give-back", args=[assignment.pk])).status_code == 404
-
-
-# Campaigns -------------------------------------------------------------------------------------------------------
 
 
 def form_of(campaign: Campaign, **fields) -> dict:
@@ -202,9 +197,6 @@ def test_the_bin_keeps_campaigns_and_sessions_for_thirty_days(campaign, admin) -
     assert admin.get(reverse("annotate-campaign", args=[campaign.pk])).status_code == 200
 
 
-# Guidelines ------------------------------------------------------------------------------------------------------
-
-
 def test_an_edit_of_the_guidelines_is_a_new_version_with_a_diff(campaign, admin) -> None:
     url = reverse("annotate-guidelines", args=[campaign.pk])
     admin.post(url, {"text": "# Guidelines\n\nCut where the page changes.", "version": 1})
@@ -233,9 +225,6 @@ def test_two_people_who_edit_the_guidelines_do_not_overwrite_each_other(campaign
     assert "made version 2 meanwhile: compare first" in page
     assert "Yours" in page
     assert campaign.guidelines.first().text == "Mine"
-
-
-# My queue --------------------------------------------------------------------------------------------------------
 
 
 def test_next_claims_an_item_and_opens_it(campaign) -> None:
@@ -276,9 +265,6 @@ def test_an_item_is_let_go_on_the_queue(campaign) -> None:
     assignment = item.hand(person, 0)
     client_of(person).post(reverse("annotate-queue-give-back", args=[assignment.pk]))
     assert Assignment.objects.get().state == "released"
-
-
-# Assignment ------------------------------------------------------------------------------------------------------
 
 
 def order(people: list, weights: list[float], **fields) -> dict:

@@ -107,6 +107,7 @@ def test_a_stored_map_is_checked_when_it_is_read():
     assert Client().post(reverse("keys-choose"), "{}", content_type="application/json").status_code == 401
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 def test_a_key_is_changed_on_its_page_and_works_on_the_others(app_server, page: Page, sign_in):
@@ -142,6 +143,7 @@ def test_a_key_is_changed_on_its_page_and_works_on_the_others(app_server, page: 
     expect(page.locator("#key-sheet dl", has_text="Next part")).to_contain_text("s Next part")
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 def test_a_comment_is_written_found_in_the_inbox_and_resolved_by_keys(app_server, page: Page, sign_in):
@@ -182,6 +184,7 @@ def test_a_comment_is_written_found_in_the_inbox_and_resolved_by_keys(app_server
     assert comment.resolved_by == verification.user
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 def test_an_author_is_led_to_the_element_that_a_comment_is_about(app_server, page: Page, sign_in):

@@ -52,6 +52,7 @@ def test_a_session_is_decomposed_and_submitted_without_the_mouse(app_server, pag
     assert said == []
 
 
+@pytest.mark.slow
 def test_the_strip_names_each_page_once_above_the_steps_on_it(app_server, page, sign_in, said) -> None:
     assignment = begun(tasks=1, steps=4)
     for step, title in zip(assignment.item.session.steps(), ("Shop", "Shop", "Basket", "Shop"), strict=True):
@@ -67,6 +68,7 @@ def test_the_strip_names_each_page_once_above_the_steps_on_it(app_server, page, 
     assert said == []
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_said_and_shown_when_it_is_submitted(app_server, page, sign_in) -> None:
     assignment = begun()
     sign_in(assignment.user)
@@ -76,6 +78,7 @@ def test_what_is_missing_is_said_and_shown_when_it_is_submitted(app_server, page
     expect(page.locator(".part-row:focus")).to_have_attribute("aria-label", "Part 2, steps 2–3")
 
 
+@pytest.mark.slow
 def test_a_rewrite_with_an_anaphor_is_made_without_the_mouse(app_server, page, sign_in, said) -> None:
     assignment = begun("rewrite")
     sign_in(assignment.user)
@@ -104,6 +107,7 @@ def test_a_rewrite_with_an_anaphor_is_made_without_the_mouse(app_server, page, s
     assert said == []
 
 
+@pytest.mark.slow
 def test_a_part_without_words_of_its_own_is_cleared_and_clauses_are_marked(app_server, page, sign_in) -> None:
     """What an accepted proposal gives to the second part does not stay in the first as well."""
     assignment = begun(tasks=1, steps=4)
@@ -126,6 +130,7 @@ def test_a_part_without_words_of_its_own_is_cleared_and_clauses_are_marked(app_s
     expect(page.locator("#counts")).to_contain_text("1 clause doubled")
 
 
+@pytest.mark.slow
 def test_a_proposal_is_asked_for_and_accepted_by_keys(app_server, page, sign_in, said) -> None:
     assignment = begun(tasks=1, steps=8)
     sign_in(assignment.user)
@@ -145,6 +150,7 @@ def test_a_proposal_is_asked_for_and_accepted_by_keys(app_server, page, sign_in,
     assert said == []
 
 
+@pytest.mark.slow
 def test_what_is_too_long_to_paste_is_said_and_not_cut(app_server, page, sign_in) -> None:
     assignment = begun()
     before = texts(assignment)
@@ -164,6 +170,7 @@ def test_what_is_too_long_to_paste_is_said_and_not_cut(app_server, page, sign_in
     assert texts(assignment) == before
 
 
+@pytest.mark.slow
 def test_a_comment_is_about_the_step_that_is_shown(app_server, page, sign_in, said) -> None:
     assignment = begun("rewrite")
     sign_in(assignment.user)
@@ -182,6 +189,7 @@ def test_a_comment_is_about_the_step_that_is_shown(app_server, page, sign_in, sa
     assert said == []
 
 
+@pytest.mark.slow
 def test_what_a_rewrite_loses_is_warned_of_below_it(app_server, page, sign_in) -> None:
     assignment = begun("rewrite")
     sign_in(assignment.user)
@@ -195,6 +203,7 @@ def test_what_a_rewrite_loses_is_warned_of_below_it(app_server, page, sign_in) -
     expect(page.locator(".part-row:focus")).to_have_attribute("aria-label", "Turn 1, steps 1–3")
 
 
+@pytest.mark.slow
 def test_cuts_are_made_and_taken_away_by_clicks_between_the_cards(app_server, page, sign_in) -> None:
     assignment = begun()
     sign_in(assignment.user)
@@ -208,6 +217,7 @@ def test_cuts_are_made_and_taken_away_by_clicks_between_the_cards(app_server, pa
     assert texts(assignment) == ["Please do part 1 of the task.", "Please do part 1 of the task."]
 
 
+@pytest.mark.slow
 def test_undo_and_redo_survive_a_reload(app_server, page, sign_in) -> None:
     assignment = begun()
     sign_in(assignment.user)
@@ -225,6 +235,7 @@ def test_undo_and_redo_survive_a_reload(app_server, page, sign_in) -> None:
     assert list(Edit.objects.filter(assignment=assignment).values_list("kind", flat=True)) == ["cut", "join", "cut"]
 
 
+@pytest.mark.slow
 def test_the_search_goes_from_place_to_place_in_the_tree(app_server, page, sign_in) -> None:
     assignment = begun()
     sign_in(assignment.user)
@@ -276,6 +287,7 @@ def test_a_page_of_400_000_tokens_is_there_at_once_and_stepping_takes_no_time(ap
     assert sorted(stepped)[2] < STEP_MS, times
 
 
+@pytest.mark.slow
 def test_the_page_is_as_wide_as_the_window_and_every_text_is_named(app_server, page, sign_in, said) -> None:
     assignment = begun("rewrite", tasks=3)
     sign_in(assignment.user)

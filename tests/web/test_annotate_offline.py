@@ -29,6 +29,7 @@ def write(page: Page, row: int, text: str) -> None:
     page.keyboard.type(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [5, pytest.param(60, marks=pytest.mark.slow)])
 def test_what_is_written_without_network_is_saved_when_it_is_back(
     app_server, page, browser_context, sign_in, seconds
@@ -56,6 +57,7 @@ def test_what_is_written_without_network_is_saved_when_it_is_back(
     ]
 
 
+@pytest.mark.slow
 def test_a_tab_that_is_closed_without_network_is_replayed_by_the_next_one(
     app_server, page, browser_context, sign_in
 ) -> None:
@@ -78,6 +80,7 @@ def test_a_tab_that_is_closed_without_network_is_replayed_by_the_next_one(
     assert Edit.objects.filter(assignment=assignment).count() == 2
 
 
+@pytest.mark.slow
 def test_what_is_written_after_the_session_has_ended_is_sent_after_signing_in(
     app_server, page, browser_context, sign_in
 ) -> None:
@@ -104,6 +107,7 @@ def test_what_is_written_after_the_session_has_ended_is_sent_after_signing_in(
     assert texts(assignment) == [ORIGINAL, "Written while signed out."]
 
 
+@pytest.mark.slow
 def test_two_tabs_of_one_person_merge_what_does_not_clash(app_server, page, browser_context, sign_in) -> None:
     assignment = begun()
     sign_in(assignment.user)
@@ -121,6 +125,7 @@ def test_two_tabs_of_one_person_merge_what_does_not_clash(app_server, page, brow
     assert texts(assignment)[0] == "Kindly do part 1 of the task today."
 
 
+@pytest.mark.slow
 def test_a_clash_of_two_tabs_is_decided_by_the_person(app_server, page, browser_context, sign_in) -> None:
     assignment = begun()
     sign_in(assignment.user)
@@ -150,6 +155,7 @@ def test_a_clash_of_two_tabs_is_decided_by_the_person(app_server, page, browser_
     assert said == [(ORIGINAL, "Theirs."), ("Theirs.", "Theirs and mine.")]
 
 
+@pytest.mark.slow
 def test_two_people_on_one_item_lose_nothing(app_server, page, browser_context, chromium, sign_in) -> None:
     """One is cut off, another takes the item over and changes the same part; back again, the first decides."""
     first = begun()

@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from annotations.desk import moving_on
 from annotations.models import Campaign, Conversation, Dataset, Item, Session, SessionTask
 from tests import factories
+from tests.quick import first_is_quick
 from tests.signed_in import client_of
 
 pytestmark = pytest.mark.django_db
@@ -125,7 +126,7 @@ def test_a_session_from_the_bin_comes_back_with_its_tasks(campaign, client) -> N
     assert layout(campaign) == {"united-001": [a, b]}
 
 
-@pytest.mark.parametrize(
+@first_is_quick(
     "action",
     [
         lambda tasks, pk: {"do": "move", "tasks": [tasks[2]], "session": pk, "at": 1},
@@ -163,9 +164,6 @@ def test_undoing_is_refused_when_the_tasks_have_gone_elsewhere(campaign, client)
     assert Session.objects.get(pk=first).deleted_at is None
 
 
-# What is refused -------------------------------------------------------------------------------------------------
-
-
 def test_a_session_does_not_mix_splits_or_sites(campaign, client) -> None:
     a, *_ = ids(campaign)
     site = campaign.source.websites.get()
@@ -179,6 +177,7 @@ def test_a_session_does_not_mix_splits_or_sites(campaign, client) -> None:
     assert not Session.objects.exists()
 
 
+@pytest.mark.slow
 def test_the_tasks_of_a_session_are_fixed_once_somebody_works_on_it(campaign, client) -> None:
     a, b, c, _ = ids(campaign)
     first = made(client, campaign, a, b)
@@ -215,9 +214,6 @@ def test_tasks_and_sessions_of_others_are_refused(campaign, client) -> None:
     assert post(client, campaign, do="move", tasks=[a], session=foreign.pk, at=None).status_code == 409
     assert post(client, campaign, do="set", sessions=[[foreign.pk, [a]]]).status_code == 409
     assert foreign.tasks.count() == 2
-
-
-# Proposals -------------------------------------------------------------------------------------------------------
 
 
 def propose(client: Client, campaign: Campaign) -> list[dict]:
@@ -261,9 +257,6 @@ def test_proposing_again_replaces_what_is_not_decided_and_looks_at_leftovers_onl
     assert not campaign.proposals.exists()
 
 
-# Opening ---------------------------------------------------------------------------------------------------------
-
-
 def test_opening_work_makes_an_item_per_session_and_names_the_batch(campaign, client) -> None:
     a, b, *_ = ids(campaign)
     made(client, campaign, a)
@@ -298,9 +291,7 @@ def test_the_page_costs_the_same_number_of_queries_for_many_tasks(
         client.get(reverse("annotate-organise", args=[campaign.pk]))
 
 
-# By keyboard -----------------------------------------------------------------------------------------------------
-
-
+@pytest.mark.slow
 def test_sessions_are_organised_by_keyboard_only(app_server, page, sign_in) -> None:
     campaign = factories.make_campaign(source=make_source())
     a, b, c, d = ids(campaign)
@@ -357,6 +348,7 @@ def test_sessions_are_organised_by_keyboard_only(app_server, page, sign_in) -> N
     assert set(Item.objects.values_list("session__batch", flat=True)) == {"pilot"}
 
 
+@pytest.mark.slow
 def test_a_task_is_dragged_into_a_session_with_the_pointer(app_server, page, sign_in) -> None:
     campaign = factories.make_campaign(source=make_source())
     a, b, c, _ = ids(campaign)

@@ -135,6 +135,7 @@ def test_other_annotators_versions_stand_beside_with_their_agreement():
     assert "cuts 0.0 · words 100.0" in page
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 def test_a_rewrite_is_returned_and_accepted_without_the_mouse(app_server, page: Page, sign_in):
@@ -176,6 +177,7 @@ def test_a_rewrite_is_returned_and_accepted_without_the_mouse(app_server, page: 
     assert subject.review == "passed"
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 def test_what_was_marked_outlives_the_tab(app_server, page: Page, sign_in):

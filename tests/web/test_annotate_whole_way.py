@@ -54,6 +54,7 @@ def reach(page: Page, selector: str) -> None:
     pytest.fail(f"Tab never reaches {selector}")
 
 
+@pytest.mark.slow
 def test_tasks_become_a_release_by_keys_alone(app_server: AppServer, page: Page, sign_in, tasks: Dataset) -> None:
     admin, annotator, reviewer = (
         factories.make_user(role, tasks.project) for role in ("admin", "annotator", "reviewer")

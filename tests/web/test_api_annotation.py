@@ -4,7 +4,6 @@ from uuid import uuid4
 
 import pytest
 from django.test import Client
-from drf_spectacular.generators import SchemaGenerator
 
 from annotations.desk import moving_on
 from annotations.models import Assignment, Part, Proposal, Verdict
@@ -12,6 +11,7 @@ from annotations.work.verify import verdicts
 from tests import factories
 from tests.annotations.work_world import make_rewrite, make_verification
 from tests.signed_in import client_of
+from tests.web.api_schema import api_schema
 from tests.web.test_schema import _as_json_schema, check_answer
 
 pytestmark = pytest.mark.django_db
@@ -33,8 +33,9 @@ def edit(kind: str, step: int, **fields) -> dict:
     return {"op_id": str(uuid4()), "kind": kind, "step": step, **fields}
 
 
+@pytest.mark.slow
 def test_a_session_goes_from_claim_to_acceptance(session) -> None:
-    schema = _as_json_schema(SchemaGenerator().get_schema(public=True))
+    schema = _as_json_schema(api_schema())
     project, campaign = session.campaign.project, session.campaign
     writer, verifier = factories.make_user("annotator", project), factories.make_user("reviewer", project)
     client = client_of(writer)

@@ -19,6 +19,13 @@ def test_a_forecast_says_what_the_form_says_and_starts_nothing() -> None:
     assert found["seconds"] == pytest.approx(12 * 0.0125)
     assert found["recipes"][0]["recipe"] == "grounded"
     assert found["sentences"][0] == "2 runs of 12 steps in all."
+    assert (found["unknown"], found["waiting"], found["waiting_jobs"], found["waiting_seconds"]) == ([], 0, 0, 0)
+    factories.make_run(run.dataset, recipe_name="grounded", state="queued", step_count=80)
+    more = client.post(
+        "/api/studies/forecast/", asked | {"recipes": ["grounded", "deberta"]}, content_type="application/json"
+    ).json()
+    assert (more["unknown"], more["waiting"]) == (["deberta"], 1)
+    assert more["waiting_seconds"] == pytest.approx(80 * 0.0125)
     assert study.project.studies.count() == 1
     reader = client_of(factories.make_user("reader", study.project))
     assert reader.post("/api/studies/forecast/", asked, content_type="application/json").status_code in (403, 404, 400)

@@ -16,12 +16,16 @@ from django.test import Client
 from django.utils import timezone
 
 from annotations.models import Job
+from annotations.monitor import starting
 from evaluation.models import Shard
 from tests import factories
 from tests.signed_in import client_of
-from webnav_site import health, heartbeats
+from webnav_site import health
 from webnav_site.edge.bodies import has_room
 from webnav_site.management.commands import up
+from webnav_site.supervision import launch
+from webnav_site.supervision.programs import procfile
+from webnav_site.workers import heartbeats
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -102,6 +106,32 @@ def test_a_worker_that_falls_silent_counts_as_dead() -> None:
 
 
 @pytest.mark.django_db
+def test_while_workers_start_nobody_is_told_to_start_one(settings, monkeypatch) -> None:
+    """As `launch` says it before it becomes the worker, whose queues stand in the Procfile."""
+    monkeypatch.setenv("REDIS_URL", settings.REDIS_URL)
+    job, shard = factories.make_job(), factories.make_shard()
+    wait_since(job, 61)
+    wait_since(shard, 61)
+    launch.tell_of_worker(procfile()["web"])
+    assert "no worker takes it" in health.worker_banner()
+    launch.tell_of_worker(procfile()["worker"])
+    assert "“gpu”" in health.worker_banner()
+    assert "“io”" not in health.worker_banner()
+    launch.tell_of_worker(procfile()["gpu"])
+    assert health.worker_banner().startswith("Workers are starting.")
+    for row in (job, shard):
+        row.refresh_from_db()
+        assert row.worker_text().endswith(": workers are starting")
+    with heartbeats.client() as server:
+        assert 0 < server.ttl("webnav:starting:gpu") <= starting.SECONDS
+        server.delete("webnav:starting:gpu")
+    assert "“gpu”" in health.worker_banner(), "one that is not heard of in time is missing"
+    heartbeats.tell("gpu", "worker@one")
+    heartbeats.tell("io", "worker@two")
+    assert health.worker_banner() == ""
+
+
+@pytest.mark.django_db
 def test_a_broken_redis_is_a_failure_that_is_told(settings) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     response = client_of(factories.make_user()).get("/healthz")
@@ -130,6 +160,7 @@ def test_a_full_disk_is_a_failure_that_is_told(monkeypatch) -> None:
     assert Client().get("/healthz").status_code == 503
 
 
+@pytest.mark.slow
 def test_a_real_worker_tells_its_queues_until_it_stops(settings, tmp_path: Path) -> None:
     queue = f"test-{uuid.uuid4().hex}"
     command = [sys.executable, "-m", "celery", "-A", "webnav_site", "worker", "-Q", queue, "-P", "solo", "-n", "t@h"]
@@ -146,7 +177,7 @@ def test_a_real_worker_tells_its_queues_until_it_stops(settings, tmp_path: Path)
         worker.wait()
 
 
-def wait_for(condition, seconds: float = 30) -> bool:
+def wait_for(condition, seconds: float = 120) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from django.db import connections
 
-from agents.training import preparing
+from agents.training import ahead
 from annotations.models import Job, Membership, Split
 from evaluation.comparing.steps import RunDifferences
+from evaluation.studies.home import next_thing
 from tests import factories
 from tests.signed_in import client_of
 
@@ -29,14 +30,11 @@ def project():
     return factories.make_conversation(split=Split.TRAIN).dataset.project
 
 
-# Preparing ----------------------------------------------------------------------------------------------------------
-
-
 def test_a_recipe_is_prepared_once_with_an_estimate_first(project) -> None:
     client = client_of(factories.make_user("admin", project))
     told = client.get(PREPARE).json()
     assert [(part["part"], part["job"]) for part in told["parts"]] == [("starter-cross-encoder", None)]
-    assert told["seconds"] == told["parts"][0]["seconds"] >= preparing.STARTING_SECONDS
+    assert told["seconds"] == told["parts"][0]["seconds"] >= ahead.STARTING_SECONDS
     assert any(what.startswith("rank.model") for what in told["missing"])
     assert not Job.objects.exists()
     begun = client.post(PREPARE)
@@ -49,6 +47,7 @@ def test_a_recipe_is_prepared_once_with_an_estimate_first(project) -> None:
     assert Job.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_preparing_is_for_who_may_train_and_starts_nothing_for_others(project) -> None:
     for role in ("annotator", "reviewer", "reader"):
         client = client_of(factories.make_user(role, project))
@@ -89,9 +88,6 @@ def test_who_ask_at_the_same_moment_start_one_job() -> None:
     assert Job.objects.count() == 1
 
 
-# Comparing ----------------------------------------------------------------------------------------------------------
-
-
 def make_runs(split: str = "train") -> list:
     """Two runs over the same steps: the first is right at all of them, the second at none."""
     conversation = factories.make_conversation(split=split)
@@ -113,6 +109,7 @@ def test_two_runs_are_compared_as_on_the_page() -> None:
     assert (difference["value"], difference["only_first"], difference["only_this"]) == (-1.0, expected.steps, 0)
     assert difference["caution"] == expected.caution != ""
     assert found["conversations"][0]["right"] == [expected.steps, 0]
+    assert {one["kind"]: one["right_first"] for one in found["slices"]}["website"] == expected.steps
     swapped = client.get(f"/api/runs/compare/?runs={runs[1].pk},{runs[0].pk}").json()
     assert swapped["differences"][0]["value"] == 1.0
 
@@ -121,7 +118,7 @@ def test_what_tells_gold_of_a_test_split_is_left_out() -> None:
     runs = make_runs("test_task")
     url = f"/api/runs/compare/?runs={runs[0].pk},{runs[1].pk}"
     blind = client_of(factories.make_user("reader", runs[0].dataset.project)).get(url).json()
-    assert (blind["gold"], blind["differences"], blind["conversations"]) == (False, [], [])
+    assert (blind["gold"], blind["differences"], blind["slices"], blind["conversations"]) == (False, [], [], [])
     seeing = client_of(factories.make_user("reader", runs[0].dataset.project, sees_test_gold=True)).get(url).json()
     assert seeing["gold"]
     assert seeing["differences"]
@@ -138,9 +135,7 @@ def test_runs_that_cannot_be_compared_are_refused_in_a_sentence() -> None:
     assert client.get("/api/runs/compare/?runs=").status_code == 400
 
 
-# What waits for me --------------------------------------------------------------------------------------------------
-
-
+@pytest.mark.slow
 def test_what_waits_is_told_by_role(project) -> None:
     dataset = project.datasets.get()
     campaign = factories.make_campaign(source=dataset, blind=False)
@@ -159,6 +154,13 @@ def test_what_waits_is_told_by_role(project) -> None:
     assert admin["next_thing"]["url"].startswith("http")
     stranger = client_of(factories.make_user("admin")).get("/api/home/").json()
     assert (stranger["to_do"], stranger["campaigns"], stranger["running"]) == ([], [], [])
+
+
+def test_an_agent_of_live_pages_is_not_proposed_for_what_is_recorded(project) -> None:
+    admin = factories.make_user("admin", project)
+    says, _, url = next_thing(admin, ["synapse-miniwob", "grounded"], 2) or ("", "", "")
+    assert (says, url) == ("grounded is ready and has never run here.", "/studies/new/?recipe=grounded")
+    assert next_thing(admin, ["synapse-miniwob"], 1) is None
 
 
 def test_what_runs_is_told_to_members(project) -> None:

@@ -35,6 +35,7 @@ def count_queries(client: Client, url: str) -> int:
     return len(queries)
 
 
+@pytest.mark.slow
 def test_the_number_of_queries_of_a_list_does_not_grow_with_its_rows() -> None:
     worlds = [make_world()]
     user = factories.make_user("reader", worlds[0].project)
@@ -50,6 +51,7 @@ def test_the_number_of_queries_of_a_list_does_not_grow_with_its_rows() -> None:
     assert max(before.values()) <= 5  # session, user, rows, and at most two for what is nested
 
 
+@pytest.mark.slow
 def test_lists_never_read_blobs_or_vectors(reader: Client, project: Project) -> None:
     factories.make_memory_snippet(
         factories.make_step(
@@ -123,9 +125,6 @@ def test_conversations_are_found_by_dataset_split_and_domain(reader: Client, pro
     factories.make_conversation(turns=0, split="dev", dataset=factories.make_dataset(project))
     query = {"dataset": dataset.pk, "split": "dev", "domain": "Health"}
     assert [row["id"] for row in reader.get("/api/conversations/", query).json()["results"]] == [wanted.pk]
-
-
-# Pages --------------------------------------------------------------------------------------------------------------
 
 
 def make_page(project: Project, html: str = "") -> Step:
@@ -204,8 +203,6 @@ def test_a_screenshot_is_an_attachment_that_is_not_sniffed(reader: Client, proje
     assert response["X-Content-Type-Options"] == "nosniff"
 
 
-# Gold of test splits ------------------------------------------------------------------------------------------------
-
 GOLD_WORDS = ("red shoes", "TYPE", "SELECT", "[input]")  # the gold actions of the steps that factories make
 
 
@@ -232,6 +229,7 @@ def test_gold_of_a_test_split_is_shown_to_admins_and_to_whoever_was_given_it(
     assert body["turns"][0]["steps"][0]["gold_hidden"] is False
 
 
+@pytest.mark.slow
 def test_no_route_tells_hidden_gold(project: Project) -> None:
     world = make_world(split="test_task")
     client = client_of(factories.make_user("reader", world.project))

@@ -18,9 +18,6 @@ def project() -> Project:
     return factories.make_project()
 
 
-# Metrics ------------------------------------------------------------------------------------------------------------
-
-
 def test_metrics_are_the_same_as_json_and_as_csv(project: Project) -> None:
     run = factories.make_run(factories.make_dataset(project))
     factories.make_score(run, value=1 / 3, low=0.1, high=0.7)
@@ -42,9 +39,6 @@ def test_a_text_that_a_spreadsheet_would_run_is_made_harmless(project: Project, 
     factories.make_score(run)
     text = client_of(factories.make_user("reader", project)).get(f"/api/runs/{run.pk}/metrics.csv").content.decode()
     assert f"'{start}cmd()" in text
-
-
-# Trajectories -------------------------------------------------------------------------------------------------------
 
 
 def test_the_replay_reads_the_stored_steps_after_the_last_one_it_has(project: Project) -> None:

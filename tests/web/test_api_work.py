@@ -41,9 +41,6 @@ def post(client: Client, url: str, body: dict, key: str = ""):
     return client.post(url, body, content_type="application/json", headers=headers)
 
 
-# Imports ------------------------------------------------------------------------------------------------------------
-
-
 def test_an_upload_becomes_a_queued_import(admin: Client, project: Project) -> None:
     upload = SimpleUploadedFile("train.json", b"[]")
     fields = {"project": project.slug, "format": "mt-mind2web", "name": "mine", "split": "train", "file": upload}
@@ -97,9 +94,6 @@ def test_the_file_of_an_import_is_never_handed_out(admin: Client, project: Proje
     store.save(job.file, ContentFile(b"somebody's upload"))
     assert admin.get(f"/api/jobs/{job.pk}/file/").status_code == 404
     assert admin.get(f"/api/jobs/{job.pk}/").json()["file"] is None
-
-
-# Exports and downloads ----------------------------------------------------------------------------------------------
 
 
 def test_an_export_is_queued_for_those_who_may(admin: Client, project: Project) -> None:
@@ -188,9 +182,6 @@ def test_the_progress_of_a_job_leaves_out_how_it_resumes(admin: Client, project:
     assert admin.get(f"/api/jobs/{job.pk}/").json()["progress"] == {"done": 3, "total": 9}
 
 
-# Studies ------------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def study_request(project: Project) -> dict:
     conversation = factories.make_conversation(dataset=factories.make_dataset(project))
@@ -229,9 +220,6 @@ def test_a_study_is_cancelled_and_resumed(admin: Client, study_request: dict) ->
     url = f"/api/studies/{post(admin, '/api/studies/', study_request).json()['id']}/"
     assert admin.post(f"{url}cancel/").json()["cancel_requested"] is True
     assert admin.post(f"{url}resume/").json()["cancel_requested"] is False
-
-
-# The same request twice ---------------------------------------------------------------------------------------------
 
 
 def test_a_repeated_request_with_the_same_key_starts_nothing(admin: Client, study_request: dict) -> None:

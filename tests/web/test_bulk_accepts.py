@@ -2,7 +2,6 @@
 
 import pytest
 from django.test import Client
-from drf_spectacular.generators import SchemaGenerator
 from playwright.sync_api import Page, expect
 
 from annotations.access.tokens import make_token
@@ -11,6 +10,7 @@ from annotations.work.verify import verdicts
 from tests import factories
 from tests.annotations.test_work_bulk_accepts import green_rewrite, opened
 from tests.signed_in import client_of
+from tests.web.api_schema import api_schema
 from tests.web.reading import source
 from tests.web.test_schema import _as_json_schema, check_answer
 
@@ -22,8 +22,9 @@ def make_green(count: int) -> tuple[Campaign, list[int]]:
     return campaign, [opened(green_rewrite(campaign)) for _ in range(count)]
 
 
+@pytest.mark.slow
 def test_by_rest_one_reads_the_checks_and_accepts_what_is_green_once(db) -> None:
-    schema = _as_json_schema(SchemaGenerator().get_schema(public=True))
+    schema = _as_json_schema(api_schema())
     campaign, items = make_green(3)
     verifier = factories.make_user("reviewer", campaign.project)
     client = client_of(verifier)
@@ -82,6 +83,7 @@ def test_the_page_says_why_it_refuses_and_takes_nothing_for_granted(db) -> None:
     assert client.put(url).status_code == 405
 
 
+@pytest.mark.slow
 def test_a_verifier_is_told_that_an_item_was_held_back(db) -> None:
     campaign, items = make_green(2)
     verifier = factories.make_user("reviewer", campaign.project)
@@ -101,6 +103,7 @@ def test_a_verifier_is_told_that_an_item_was_held_back(db) -> None:
     assert 'id="held-back"' not in source(client.get(f"/annotate/verify/{accepted.pk}/"))
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 def test_green_items_are_accepted_by_keys_alone(app_server, page: Page, sign_in) -> None:

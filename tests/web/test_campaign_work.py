@@ -77,6 +77,7 @@ def test_people_are_told_what_became_of_their_work(judged: Campaign, admin: Clie
     assert (codes["unnatural"], codes["value-lost"], codes["extra"]) == ((1, 3), (1, 3), (0, 3))
 
 
+@pytest.mark.slow
 def test_every_number_is_a_link_to_as_many_rows(judged: Campaign, admin: Client) -> None:
     page = source(admin.get(address(judged)))
     numbers = LINK.findall(page)
@@ -89,6 +90,7 @@ def test_every_number_is_a_link_to_as_many_rows(judged: Campaign, admin: Client)
     assert everything > max(int(counted or number) for _, number, counted in numbers), "a link that narrows nothing"
 
 
+@pytest.mark.slow
 def test_the_same_is_told_over_rest_to_those_who_review(judged: Campaign, admin: Client) -> None:
     route, page = f"/api/campaigns/{judged.pk}/quality/", admin.get(address(judged)).context
     told = admin.get(route).json()
@@ -111,6 +113,7 @@ def test_a_round_that_is_not_over_tells_nothing(campaign: Campaign) -> None:
     assert (person.judged, person.returned) == (0, 0)
 
 
+@pytest.mark.slow
 def test_rows_are_searched_sorted_and_looked_into(judged: Campaign, admin: Client) -> None:
     def names(query: str) -> list[str]:
         return [item.session.name for item in admin.get(f"{address(judged)}?stage=rewrite&{query}").context["page"]]
@@ -123,6 +126,7 @@ def test_rows_are_searched_sorted_and_looked_into(judged: Campaign, admin: Clien
     assert "Sort them by price." in source(admin.get(f"{address(judged)}?q=hat"))
 
 
+@pytest.mark.slow
 def test_what_was_not_begun_is_given_to_another_and_the_rest_stays(campaign: Campaign, admin: Client) -> None:
     items = opened(campaign, 3)
     anna, bert = (factories.make_user("annotator", campaign.project, username=name) for name in ("anna", "bert"))
@@ -142,6 +146,7 @@ def test_what_was_not_begun_is_given_to_another_and_the_rest_stays(campaign: Cam
     assert "2 items stayed: they are theirs already." in again
 
 
+@pytest.mark.slow
 def test_nobody_is_given_what_they_may_not_do(campaign: Campaign, admin: Client) -> None:
     (hidden,) = opened(campaign, 1, split="test_task")
     annotator, reviewer = (factories.make_user(role, campaign.project) for role in ("annotator", "reviewer"))
@@ -195,6 +200,7 @@ def test_hidden_gold_is_neither_listed_nor_counted(campaign: Campaign) -> None:
     assert b"Secret" in admin.get(address(campaign)).content
 
 
+@pytest.mark.slow
 def test_pages_cost_no_more_questions_for_more_items(judged: Campaign, admin: Client) -> None:
     from django.db import connection
     from django.test.utils import CaptureQueriesContext

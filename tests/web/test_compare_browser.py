@@ -30,6 +30,7 @@ def compared():
     return world, f"?runs={world.trajectory.run_id},{run.pk}"
 
 
+@pytest.mark.slow
 def test_runs_are_chosen_from_those_that_fit_and_found_by_name(app_server, page, sign_in, compared) -> None:
     world, query = compared
     run, other = (int(pk) for pk in query.partition("=")[2].split(","))
@@ -57,6 +58,7 @@ def test_runs_are_chosen_from_those_that_fit_and_found_by_name(app_server, page,
     expect(page).to_have_url(app_server.url(f"/compare/?runs={last.pk},{other}"))
 
 
+@pytest.mark.slow
 def test_keys_go_from_difference_to_difference(app_server, page, sign_in, compared) -> None:
     world, query = compared
     sign_in(factories.make_user(Role.READER, world.trajectory.run.dataset.project))

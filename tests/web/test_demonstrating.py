@@ -39,6 +39,7 @@ def end_all() -> None:
     Run.objects.update(state=Run.State.DONE)
 
 
+@pytest.mark.slow
 def test_who_shows_something_already_is_led_back_to_it_and_starts_nothing(project: Project) -> None:
     ada, bo = (factories.make_user(Role.REVIEWER, project) for _ in range(2))
     first = ask(project, ada)

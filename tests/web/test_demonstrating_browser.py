@@ -93,6 +93,7 @@ def kept(page: Page) -> Conversation:
     return found
 
 
+@pytest.mark.slow
 def test_a_task_is_shown_from_its_first_page_and_training_takes_it(app_server, page: Page, ada, worker) -> None:
     begin(page, app_server, "a task of MiniWoB++", "enter-text")
     goal = Conversation.objects.get()
@@ -116,6 +117,7 @@ def test_a_task_is_shown_from_its_first_page_and_training_takes_it(app_server, p
     assert not TrajectoryStep.objects.filter(done_by=None).exists()
 
 
+@pytest.mark.slow
 def test_a_goal_of_ones_own_is_named_when_it_is_done(app_server, page: Page, ada, worker) -> None:
     begin(page, app_server, "a sample website, with a goal of your own", "willowclinic")
     worker()
@@ -136,6 +138,7 @@ def test_a_goal_of_ones_own_is_named_when_it_is_done(app_server, page: Page, ada
     assert (shown.website.name, shown.split) == ("willowclinic", "train")
 
 
+@pytest.mark.slow
 def test_who_gives_up_leaves_no_demonstration(app_server, page: Page, ada, worker) -> None:
     begin(page, app_server, "a task of MiniWoB++", "click-test")
     page.get_by_role("button", name="Give up").click()

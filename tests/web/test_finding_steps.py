@@ -43,6 +43,7 @@ def at(trajectory: Trajectory, seq: int) -> str:
     return reverse("trajectory-step", args=[trajectory.pk, seq])
 
 
+@pytest.mark.slow
 def test_steps_are_found_by_replies_prompts_errors_and_what_was_done(trajectory) -> None:
     page = found(trajectory, " woollen ")
     assert "<mark>Woollen</mark>" in page

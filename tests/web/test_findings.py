@@ -118,6 +118,7 @@ def test_the_trace_tells_memory_reply_and_rank() -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_page_of_failures_shows_findings_and_each_leads_to_its_steps() -> None:
     study, run = make_study()
     assert "soon after its end" in page_of(study).content.decode()

@@ -11,6 +11,7 @@ from tests import factories
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.slow
 def test_choices_are_answered_with_what_they_take_and_nothing_typed_is_lost(app_server, page, sign_in) -> None:
     sign_in(factories.make_user(Role.ADMIN))
     page.goto(app_server.url("/datasets/"))

@@ -121,6 +121,7 @@ def heard_by(frames: Frames, role: str, kind: str) -> list[str]:
     return [address for address, heard in frames.items() if address.startswith(role) and heard[0]["type"] == kind]
 
 
+@pytest.mark.slow
 def test_no_socket_tells_the_worlds_apart(in_both_worlds: Callable[..., list[Frames]]) -> None:
     one, other = in_both_worlds(lambda world: listen(world, *ROLES, *STRANGERS))
     assert differing(one, other) == []
@@ -130,6 +131,7 @@ def test_no_socket_tells_the_worlds_apart(in_both_worlds: Callable[..., list[Fra
     assert not any(heard_by(one, role, "websocket.accept") for role in STRANGERS)
 
 
+@pytest.mark.slow
 def test_a_socket_that_told_what_was_done_would(
     in_both_worlds: Callable[..., list[Frames]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,6 +148,7 @@ def test_a_socket_that_told_what_was_done_would(
     assert all("alpha" in line and "bravo" in line for line in found)
 
 
+@pytest.mark.slow
 def test_a_socket_that_told_of_the_gold_by_refusing_would(
     in_both_worlds: Callable[..., list[Frames]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

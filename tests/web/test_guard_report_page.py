@@ -1,30 +1,30 @@
 """The guard's policy and report over REST and on a page: rights, hidden gold, and what the labels are."""
 
 import csv
-from pathlib import Path
 
 import pytest
 from django.core.cache import cache
+from django.core.exceptions import PermissionDenied
 from django.urls import reverse
+from django.utils.html import escape
 
 from agents.guard.judging import judge
 from agents.models import GuardRule
 from agents.types import Action
 from annotations.models import Role, Step
-from evaluation.guard import measuring
-from evaluation.guard.labels import HARMLESS
+from evaluation.guard import measuring, report_rows
+from evaluation.guard.labels import HARMLESS, NO_PEOPLE
 from evaluation.guard.measuring import GuardMeasurement
 from evaluation.guard.report_rows import WIDTH, ShareRow
 from tests import factories
-from tests.evaluation.sample_rows import import_website
 from tests.signed_in import client_of
 
 RULES = "/api/guard-rules/"
 
 
 @pytest.fixture
-def dataset(db: None, tmp_path: Path):
-    return import_website(tmp_path, "casaverde")
+def dataset(casaverde):
+    return casaverde
 
 
 def add(client, project, **rule):
@@ -39,6 +39,33 @@ def test_an_admin_lists_adds_and_removes_rules(db: None) -> None:
     assert [one["id"] for one in admin.get(RULES).json()["results"]] == [made.json()["id"]]
     assert admin.delete(f"{RULES}{made.json()['id']}/").status_code == 204
     assert not GuardRule.objects.exists()
+
+
+def test_a_rule_of_an_address_is_said_to_hold_in_live_runs_alone(dataset) -> None:
+    admin = client_of(factories.make_user(Role.ADMIN, dataset.project))
+    page = reverse("guard-report", args=[dataset.project.slug], query={"dataset": dataset.name})
+    assert "Recorded steps tell no address" not in admin.get(page).content.decode()
+    assert add(admin, dataset.project, of="url", pattern="*/checkout*", kind="pay").status_code == 201
+    said = " ".join(admin.get(page).content.decode().split())
+    assert "hold in live runs alone: url &#x27;*/checkout*&#x27; on every website" in said
+    told = admin.get(f"/api/datasets/{dataset.pk}/guard-report/").json()
+    assert told["not_counted"] == ["url '*/checkout*' on every website"]
+
+
+@pytest.mark.parametrize("ability", ["risks", "embed", "goals", "transition", "evaluate"])
+def test_what_a_role_may_not_do_is_said_with_a_verb(db: None, ability: str) -> None:
+    project = factories.make_project()
+    with pytest.raises(PermissionDenied, match=rf"may {VERBS[ability]} in {project}; ask one of its admins"):
+        project.require(factories.make_user(Role.READER, project), ability)
+
+
+VERBS = {
+    "risks": "look for risky steps",
+    "embed": "embed memory",
+    "goals": "add goals",
+    "transition": "keep transitions",
+    "evaluate": "evaluate",
+}
 
 
 @pytest.mark.parametrize("role", [Role.REVIEWER, Role.ANNOTATOR, Role.READER])
@@ -71,10 +98,11 @@ def test_what_is_no_rule_is_refused(db: None, rule: dict) -> None:
     assert GuardRule.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_the_report_is_the_commands_by_the_rules_of_the_project(dataset) -> None:
     client = client_of(factories.make_user(Role.ADMIN, dataset.project))
     address = f"/api/datasets/{dataset.pk}/guard-report/"
-    assert client.get(address).json() == GuardMeasurement(dataset).report()
+    assert client.get(address).json() == report_rows.report_of(GuardMeasurement(dataset))
     factories.make_guard_rule(dataset.project, pattern="*", kind="")
     report = client.get(address).json()
     assert report["splits"]["test"]["agreed"]["recall"]["hits"] == 0
@@ -82,10 +110,10 @@ def test_the_report_is_the_commands_by_the_rules_of_the_project(dataset) -> None
     assert len(report["missed"]) == 4
     for one in report["missed"]:
         assert f'href="{reverse("step", args=[one["step"]])}"' in page
-    assert "<strong>one author</strong>" in page
-    assert "not two people" in " ".join(page.split())
+    assert f"<strong>{escape(NO_PEOPLE)}</strong>" in " ".join(page.split())
 
 
+@pytest.mark.slow
 def test_a_report_that_is_opened_again_parses_no_page_until_a_rule_changes(dataset, monkeypatch) -> None:
     judged: list[Action] = []
 
@@ -107,6 +135,7 @@ def test_a_report_that_is_opened_again_parses_no_page_until_a_rule_changes(datas
     assert len(judged) == 84
 
 
+@pytest.mark.slow
 def test_the_labels_are_listed_in_order(dataset) -> None:
     labels = client_of(factories.make_user(Role.ADMIN, dataset.project)).get(
         f"/api/datasets/{dataset.pk}/guard-labels/"
@@ -116,6 +145,7 @@ def test_the_labels_are_listed_in_order(dataset) -> None:
     assert sum(one["first"] != HARMLESS for one in found) == 4
 
 
+@pytest.mark.slow
 def test_test_labels_are_hidden_with_their_gold(dataset) -> None:
     client = client_of(factories.make_user(Role.READER, dataset.project))
     assert client.get(f"/api/datasets/{dataset.pk}/guard-labels/").json() == []
@@ -125,16 +155,17 @@ def test_test_labels_are_hidden_with_their_gold(dataset) -> None:
     assert "No labelled steps that you may see" in " ".join(page.split())
 
 
+@pytest.mark.slow
 def test_the_csv_has_a_row_for_each_split_measure_and_way_to_count(dataset) -> None:
     client = client_of(factories.make_user(Role.ADMIN, dataset.project))
     text = client.get(reverse("guard-report-csv", args=[dataset.project.slug])).content.decode()
     rows = list(csv.DictReader(text.splitlines()))
-    assert len(rows) == 2 * 2 * 3
+    assert len(rows) == 2 * 2 * 3, "of one guard: nobody has asked past transitions yet"
     of_test = next(one for one in rows if (one["split"], one["measure"]) == ("test", "recall"))
     assert (of_test["risky_where"], of_test["hits"], of_test["n"], of_test["value"]) == ("agreed", "4", "4", "1.0")
 
 
 def test_an_interval_lies_on_the_axis() -> None:
-    plot = ShareRow("test", "agreed", "", {"value": 1.0, "low": 0.5, "high": 1.0}, (0, 0)).plot
+    plot = ShareRow("test", "agreed", "", "", {"value": 1.0, "low": 0.5, "high": 1.0}, (0, 0)).plot
     assert plot == {"value": WIDTH - 12, "low": WIDTH / 2, "high": WIDTH - 12}
-    assert ShareRow("test", "agreed", "", {"value": None, "low": None, "high": None}, (0, 0)).plot is None
+    assert ShareRow("test", "agreed", "", "", {"value": None, "low": None, "high": None}, (0, 0)).plot is None

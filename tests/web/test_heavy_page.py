@@ -41,6 +41,7 @@ def heavy_step(monkeypatch):
     pool.close()
 
 
+@pytest.mark.slow
 def test_the_step_opens_and_says_what_became_of_its_page(heavy_step) -> None:
     client = member_client(heavy_step.turn.conversation.dataset)
     other = Step.objects.exclude(pk=heavy_step.pk).filter(turn__conversation=heavy_step.turn.conversation).first()
@@ -49,6 +50,7 @@ def test_the_step_opens_and_says_what_became_of_its_page(heavy_step) -> None:
     assert "given up" not in text(client.get(f"/steps/{other.pk}/?tab=tree"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_two_hosts")
 def test_the_frame_says_so_too(heavy_step) -> None:
     user = factories.make_user("reader", heavy_step.turn.conversation.dataset.project)

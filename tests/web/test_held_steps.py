@@ -110,6 +110,7 @@ def test_an_admin_writes_the_policy_of_a_project(db: None) -> None:
     assert client_of(factories.make_user(Role.REVIEWER, project)).post(address, {"remove": "1"}).status_code == 403
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_a_held_step_is_approved_changed_and_refused_by_keys(app_server, page, sign_in) -> None:
     episode = make_episode()

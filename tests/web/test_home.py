@@ -1,22 +1,25 @@
 """The first page: what waits for each role, what runs, what the last study found, and no link that is refused."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from agents.models import Run
 from annotations.models import Assignment, Campaign, Conversation
 from evaluation.models import ReviewQueue
 from evaluation.studies.watching import NAME as WATCHED
 from tests import factories
+from tests.quick import first_is_quick
 from tests.web.reading import source
 from tests.web.test_page_permissions import make_world_of_pages
 from tests.web.test_pages_studies import add_scores, make_study
 from tests.web.test_permissions import client_of
-from tests.web.world import make_world
-from webnav_site.tours import TOURS
+from tests.web.world import World, make_world
+from webnav_site.frame.tours import TOURS
 
 pytestmark = pytest.mark.django_db
 
@@ -24,6 +27,11 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def campaign() -> Campaign:
     return factories.make_campaign(mode=Campaign.Mode.OPEN)
+
+
+@pytest.fixture(scope="module")
+def world(rows_of_the_file: None) -> World:
+    return make_world()
 
 
 def home(client: Client) -> str:
@@ -34,6 +42,7 @@ def card(page: str, heading: str) -> str:
     return page.partition(f"<h2>{heading}</h2>")[2].partition("</section>")[0]
 
 
+@pytest.mark.slow
 def test_an_annotator_sees_what_an_open_campaign_has_for_them_and_starts_it_with_one_key(campaign: Campaign) -> None:
     for _ in range(3):
         factories.make_item(factories.make_session(campaign))
@@ -58,9 +67,15 @@ def test_returned_work_comes_first_with_what_is_wrong_and_is_not_counted_twice(c
     given = factories.make_assignment(factories.make_item(mine.item.session, stage="verify", subject=mine), reviewer)
     verdict = mine.verdicts.create(verification=given, outcome="return", reason="see the cuts", round=1, version=0)
     verdict.defects.create(code="cut-misplaced")
+    verdict.defects.create(code="value-lost", note="The date is gone.")
+    verdict.defects.create(code="of an older rubric")
     page = home(client_of(annotator))
     shown = card(page, "Returned to you")
-    assert "cut-misplaced" in shown
+    assert "Not so: Every cut lies where the user&#x27;s intent changes." in shown
+    assert "The date is gone." in shown
+    assert "Not so: of an older rubric" in shown
+    assert "cut-misplaced" not in shown
+    assert "value-lost" not in shown
     assert f'href="{reverse("annotate-item", args=[mine.pk])}"' in shown
     assert "To decompose" not in page
     assert "1 item waits for you" in page
@@ -68,11 +83,13 @@ def test_returned_work_comes_first_with_what_is_wrong_and_is_not_counted_twice(c
 
 def test_who_has_handed_in_a_few_sees_their_own_pace(campaign: Campaign) -> None:
     annotator = factories.make_user("annotator", campaign.project)
-    for seconds in (60, 120, 600):
-        item = factories.make_item(factories.make_session(campaign))
-        factories.make_assignment(item, annotator, state="submitted", active_seconds=seconds)
     for _ in range(2):
         factories.make_item(factories.make_session(campaign))
+    for seconds in (60, 120, 600):
+        before = card(home(client_of(annotator)), "To decompose")
+        assert "your pace: known once you have handed in 3" in before
+        item = factories.make_item(factories.make_session(campaign))
+        factories.make_assignment(item, annotator, state="submitted", active_seconds=seconds)
     assert "your pace: 2 min each, about 4 min in all" in card(home(client_of(annotator)), "To decompose")
 
 
@@ -85,6 +102,7 @@ def test_nothing_waits_where_the_role_may_not_or_others_have_it(campaign: Campai
     assert "Nothing to do right now" in page
 
 
+@pytest.mark.slow
 def test_a_manager_sees_what_holds_a_campaign_up(campaign: Campaign) -> None:
     admin = client_of(factories.make_user("admin", campaign.project))
     assert "no sessions yet: organise some" in home(admin)
@@ -93,6 +111,33 @@ def test_a_manager_sees_what_holds_a_campaign_up(campaign: Campaign) -> None:
     assert "1 left to decompose" not in home(client_of(factories.make_user("reader", campaign.project)))
 
 
+def test_what_runs_is_counted_apart_from_what_waits_and_stands_first() -> None:
+    study, run = make_study()
+    Run.objects.filter(pk=run.pk).update(state="queued", step_count=12)
+    project = study.project
+    first = factories.make_job(project, kind="sample", params={"name": "data"}, state="running")
+    for number in range(7):
+        factories.make_job(project, params={"name": f"waits-{number}"}, state="queued")
+    page = home(client_of(factories.make_user("admin", project)))
+    assert "for you; 1 is running, 8 wait for their turn." in page
+    under_way = page.partition("<h2>Under way</h2>")[2].partition("</section>")[0]
+    listed = re.findall(r'href="(/(?:jobs|studies)/\d+/)"', under_way)
+    assert (listed[0], len(listed)) == (f"/jobs/{first.pk}/", 8), "older than the latest, and runs"
+    assert listed[1] == f"/studies/{study.pk}/"
+    assert "1 more waits" in under_way
+
+
+def test_when_a_study_ended_is_said_of_it_and_not_when_it_began() -> None:
+    study, run = make_study()
+    now = timezone.now()
+    type(study).objects.filter(pk=study.pk).update(created_at=now - timedelta(minutes=50))
+    Run.objects.filter(pk=run.pk).update(finished_at=now - timedelta(minutes=5, seconds=5))
+    page = home(client_of(factories.make_user("admin", study.project)))
+    assert "finished 5 min ago" in page.partition("<h2>Latest studies</h2>")[2]
+    assert "50 min" not in page
+
+
+@pytest.mark.slow
 def test_the_last_study_with_scores_is_drawn_and_one_without_is_not() -> None:
     study, run = make_study()
     client = client_of(factories.make_user("admin", study.project))
@@ -112,6 +157,7 @@ def test_the_last_study_with_scores_is_drawn_and_one_without_is_not() -> None:
     assert "Which agent works" not in home(other)
 
 
+@pytest.mark.slow
 def test_a_reviewer_sees_the_runs_to_look_at_the_worst_first(campaign: Campaign) -> None:
     study, run = make_study()
     better = factories.make_run(run.dataset, state="done", recipe_name="better")
@@ -138,9 +184,9 @@ def test_a_researcher_sees_the_next_sensible_thing() -> None:
     assert "next-thing" not in home(reader)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["admin", "annotator", "reviewer", "reader"])
-def test_no_link_of_the_first_page_is_refused(role: str) -> None:
-    world = make_world()
+def test_no_link_of_the_first_page_is_refused(role: str, world: World) -> None:
     client = client_of(factories.make_user(role, world.project))
     page = client.get("/").content.decode()
     links = set(re.findall(r'href="(/[^"#]*)"', page))
@@ -172,11 +218,11 @@ def test_no_link_of_any_page_is_refused(role: str) -> None:
 
 
 @pytest.mark.parametrize("role", ["admin", "annotator", "reviewer", "reader"])
-@pytest.mark.parametrize("name", TOURS)
-@pytest.mark.parametrize("is_empty", [True, False])
-def test_every_stop_of_every_tour_opens_for_every_role(role: str, name: str, is_empty: bool) -> None:
+@first_is_quick("name", TOURS)
+@first_is_quick("is_empty", [True, False])
+def test_every_stop_of_every_tour_opens_for_every_role(role: str, name: str, is_empty: bool, world: World) -> None:
     """From the link of the first page to the last stop, with data and without."""
-    project = factories.make_project() if is_empty else make_world().project
+    project = factories.make_project() if is_empty else world.project
     client = client_of(factories.make_user(role, project))
     address, seen = f"/?tour={name}-1", []
     assert f'href="{address}"' in home(client)

@@ -111,6 +111,7 @@ def embed(tab: Page, urls: list[str], sandbox: str | None) -> None:
     tab.wait_for_timeout(SETTLE_MS)
 
 
+@pytest.mark.slow
 def test_the_payloads_act_when_they_are_shown_unprotected(tab, attacker):
     urls = [
         attacker.show(f"/page/{number}", html, Content_Type="text/html; charset=utf-8")
@@ -134,7 +135,7 @@ def views(app_server: AppServer, pages: list[str], user: object) -> list[Snapsho
     return [snapshot_url(request, factories.make_snapshot(html)) for html in pages]
 
 
-@pytest.fixture(params=["second origin", "single host"])
+@pytest.fixture(params=["second origin", pytest.param("single host", marks=pytest.mark.slow)])
 def hostile(request, app_server, attacker, settings, tab, sign_in) -> list[SnapshotView]:
     """The views of all payloads, signed in to the app, in both ways of serving."""
     if request.param == "single host":
@@ -144,6 +145,7 @@ def hostile(request, app_server, attacker, settings, tab, sign_in) -> list[Snaps
     return views(app_server, html_of(attacker, app_server.app_origin), user)
 
 
+@pytest.mark.slow
 def test_hostile_pages_do_nothing_in_their_frames(hostile, app_server, attacker, tab):
     tab.goto(app_server.url("/admin/"))
     here = tab.url
@@ -161,6 +163,7 @@ def test_hostile_pages_do_nothing_in_their_frames(hostile, app_server, attacker,
     assert sorted(frame.url for frame in frames) == sorted(urls), "a frame was left, or one was opened inside"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hostile", ["second origin"], indirect=True)
 def test_hostile_pages_cannot_read_cookies_or_the_app(hostile, app_server, tab):
     tab.goto(app_server.url("/admin/"))
@@ -187,6 +190,7 @@ def test_hostile_pages_do_nothing_in_a_tab_of_their_own(hostile, app_server, att
     assert tab.locator("[data-node-id]").count() > 1
 
 
+@pytest.mark.slow
 def test_the_renderer_alone_stops_every_payload(tab, attacker):
     urls = [
         attacker.show(f"/page/{number}", render_page(html), Content_Type=CONTENT_TYPE)
@@ -198,6 +202,7 @@ def test_the_renderer_alone_stops_every_payload(tab, attacker):
     assert tab.surprises == []
 
 
+@pytest.mark.slow
 def test_the_headers_alone_stop_every_payload_that_is_not_clicked(tab, attacker, rf, admin_user, settings):
     settings.SNAPSHOT_ORIGIN = ""
     request = rf.get("/")

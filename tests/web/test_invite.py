@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from webnav_site import services
+from webnav_site.embedded import services
 from webnav_site.supervision import lock
 
 pytestmark = pytest.mark.django_db

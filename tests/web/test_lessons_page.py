@@ -40,6 +40,7 @@ def lines(answer: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in b"".join(answer.streaming_content).decode().splitlines()]
 
 
+@pytest.mark.slow
 def test_the_page_the_downloads_and_the_api_tell_the_same(trajectory) -> None:
     dataset, reviewer = trajectory.run.dataset, client(trajectory)
     page = reviewer.get(reverse("dataset-lessons", args=[dataset.name])).content.decode()
@@ -184,7 +185,7 @@ def test_a_study_of_both_is_started_by_those_who_may(trajectory, models, monkeyp
     ):
         assert words in admin.post(address, wrong, follow=True).content.decode()
     assert not Study.objects.exists()
-    monkeypatch.setattr("agents.recipes.lacking.missing", lambda recipe: [])
+    monkeypatch.setattr("agents.cookbook.lacking.missing", lambda recipe: [])
     monkeypatch.setattr("evaluation.studies.running.missing", lambda recipe: [], raising=False)
     answer = admin.post(address, asked)
     study = Study.objects.get()

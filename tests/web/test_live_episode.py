@@ -49,6 +49,7 @@ def expect_steps(page, decided: int, waiting: int) -> None:
     expect(page.locator("#film .cell")).to_have_count(decided + waiting)
 
 
+@pytest.mark.slow
 def test_the_page_grows_with_the_episode_and_ends_with_it(app_server, page, sign_in, episode, act) -> None:
     sign_in(factories.make_user(Role.READER, episode.run.dataset.project))
     page.goto(app_server.url(f"/trajectories/{episode.pk}/"))

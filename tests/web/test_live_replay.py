@@ -72,6 +72,7 @@ def expect_decided(page, number: int) -> None:
     expect(page.locator("#conversation .step:not(.todo)")).to_have_count(number, timeout=15_000)
 
 
+@pytest.mark.slow
 def test_steps_appear_one_after_the_other_without_a_reload(watch, page, tell):
     world = make_replay(0)
     watch(world)
@@ -87,6 +88,7 @@ def test_steps_appear_one_after_the_other_without_a_reload(watch, page, tell):
     assert page.evaluate("sessionStorage.loads") == "1"
 
 
+@pytest.mark.slow
 def test_a_waiting_page_follows_and_shows_each_new_step_until_the_reader_steps_back(watch, page, tell):
     world = make_replay(0, state="waiting")
     watch(world)
@@ -106,6 +108,7 @@ def test_a_waiting_page_follows_and_shows_each_new_step_until_the_reader_steps_b
     expect(page.locator("#place")).to_have_text("step 4 of 8")
 
 
+@pytest.mark.slow
 def test_the_step_that_is_open_is_filled_in_when_it_is_decided(watch, page, tell):
     world = make_replay(2)
     watch(world, "steps/2/")
@@ -115,6 +118,7 @@ def test_the_step_that_is_open_is_filled_in_when_it_is_decided(watch, page, tell
     expect(page.locator(".verdict")).to_contain_text("right element")
 
 
+@pytest.mark.slow
 def test_lost_repeated_and_reordered_nudges_leave_the_same_steps(watch, page, tell):
     world = make_replay(0)
     watch(world, "steps/0/")
@@ -131,6 +135,7 @@ def test_lost_repeated_and_reordered_nudges_leave_the_same_steps(watch, page, te
     assert signs(page) == ["ok", "ok", "ok", "ok", "bad", "ok", "ok", "bad"]
 
 
+@pytest.mark.slow
 def test_without_any_nudge_the_page_polls(watch, page):
     world = make_replay(1)
     watch(world)
@@ -138,6 +143,7 @@ def test_without_any_nudge_the_page_polls(watch, page):
     expect_decided(page, 2)
 
 
+@pytest.mark.slow
 def test_a_gap_is_filled_although_later_steps_are_there_already(watch, page, tell):
     world = make_replay(0)
     world.store(3)
@@ -149,6 +155,7 @@ def test_a_gap_is_filled_although_later_steps_are_there_already(watch, page, tel
     assert signs(page)[:4] == ["ok", "running", "pending", "ok"]
 
 
+@pytest.mark.slow
 def test_a_lost_connection_is_said_polled_around_and_mended(watch, page, tell):
     world = make_replay(1)
     watch(world)
@@ -172,6 +179,7 @@ def test_losing_the_permission_ends_the_live_view(watch, page, tell, in_thread):
     assert decided(page) == 1
 
 
+@pytest.mark.slow
 def test_the_socket_carries_only_numbers_and_states(watch, page, tell):
     world = make_replay(1)
     frames: list[str] = []
@@ -198,6 +206,7 @@ if (window === top) {
 """
 
 
+@pytest.mark.slow
 def test_who_watches_sees_every_step_from_the_first_on_however_fast_they_were_decided(app_server, page, sign_in):
     world = make_replay(8)
     sign_in(factories.make_user(Role.READER, world.trajectory.run.dataset.project))

@@ -19,6 +19,7 @@ expect.set_options(timeout=15_000)  # a loaded machine answers late
 WRONG = 4  # the step whose gold the agent did not choose
 
 
+@pytest.mark.slow
 def test_gold_wrong_becomes_release_1_1_and_a_score_that_is_explained(app_server, page, sign_in) -> None:
     world = make_replay()
     run, dataset = world.trajectory.run, world.trajectory.run.dataset

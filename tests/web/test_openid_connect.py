@@ -1,5 +1,6 @@
 """Signing in through an organisation, against a real provider on loopback: who comes in, and that nobody takes over."""
 
+import json
 import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
@@ -13,7 +14,7 @@ from django.test import Client
 
 from annotations.models import AccessEvent, Invite, Membership
 from tests import factories
-from tests.web.oidc_provider import OTHER_KEY, Provider, serving
+from tests.web.oidc_provider import KEY, OTHER_KEY, Provider, public, serving
 
 pytestmark = pytest.mark.django_db
 User = get_user_model()
@@ -29,8 +30,7 @@ def _server() -> Iterator[Provider]:
 
 @pytest.fixture
 def provider(_server: Provider, settings) -> Provider:
-    _server.claims, _server.contradicts = dict(PERSON), False
-    _server.signs_with = Provider.signs_with
+    vars(_server).update(vars(Provider(_server.origin, dict(PERSON))))
     settings.OIDC_APPS = _server.settings()
     settings.OIDC_ALLOWED_DOMAINS = set()
     return _server
@@ -187,6 +187,40 @@ def test_a_token_signed_by_another_key_is_refused(provider, settings) -> None:
     client = Client()
     assert "not completed" in come(client).content.decode()
     assert not is_in(client)
+
+
+def test_a_provider_with_one_key_for_signatures_need_not_name_it(provider, settings) -> None:
+    settings.OIDC_ALLOWED_DOMAINS = {"example.edu"}
+    provider.names_key, provider.more_keys = False, [public(OTHER_KEY) | {"use": "enc"}]
+    client = Client()
+    come(client)
+    assert is_in(client)
+
+
+def test_a_token_that_names_none_of_two_keys_is_refused(provider, settings) -> None:
+    settings.OIDC_ALLOWED_DOMAINS = {"example.edu"}
+    provider.names_key, provider.more_keys = False, [public(OTHER_KEY) | {"use": "sig"}]
+    client = Client()
+    assert "not completed" in come(client).content.decode()
+    assert not is_in(client)
+
+
+@pytest.mark.parametrize(("algorithm", "key"), [("HS256", json.dumps(public(KEY))), ("none", "")])
+def test_a_token_that_anybody_could_sign_is_refused(provider, settings, algorithm: str, key: str) -> None:
+    settings.OIDC_ALLOWED_DOMAINS = {"example.edu"}
+    provider.algorithm, provider.signs_with = algorithm, key
+    client = Client()
+    assert "not completed" in come(client).content.decode()
+    assert not is_in(client)
+
+
+@pytest.mark.parametrize(("seconds", "comes_in"), [(30, True), (-90, True), (600, False), (-600, False)])
+def test_the_clock_of_the_provider_may_be_a_minute_wrong(provider, settings, seconds: int, comes_in: bool) -> None:
+    settings.OIDC_ALLOWED_DOMAINS = {"example.edu"}
+    provider.seconds_ahead = seconds
+    client = Client()
+    come(client)
+    assert is_in(client) == comes_in
 
 
 def test_a_provider_that_contradicts_itself_is_refused(provider, settings) -> None:

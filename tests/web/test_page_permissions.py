@@ -20,6 +20,7 @@ from evaluation.models import Study
 from evaluation.reviews.choosing import make_queue
 from evaluation.scores.scanning import RunScan
 from tests import factories
+from tests.quick import first_is_quick
 from tests.signed_in import client_of
 from tests.web.world import World, make_world
 
@@ -28,6 +29,7 @@ ROLES = ("admin", "annotator", "reviewer", "reader")
 # For everybody, signed in or not, or about nobody's data: secrets in the address, the user's own tokens, recipes.
 OPEN = {
     "snapshot-page",
+    "shared-replay",  # tests/web/test_replay_file.py
     "annotate-moved",  # says where the page is now, which asks who may see it
     "invite",
     "token-revoke",
@@ -190,13 +192,19 @@ PAGES = {
     "study": get("studies"),
     "study-state": get("studies"),
     "study-plots": get("studies"),
+    "study-judges": get("studies"),
+    "study-judges-csv": get("studies"),
+    "study-judging": get("studies", ADMINS),
     "review-reasons": get("project slug", EXPORTERS),
     "review-queue": get("review queue"),
     "review-queue-next": get("review queue", EXPORTERS),
     "held-step-decide": post("held steps", EXPORTERS),
+    "trajectory-file": get("trajectories", EXPORTERS),
+    "trajectory-share": post("trajectories", EXPORTERS),
     "trajectory-drive": post("trajectories", EXPORTERS),
     "trajectory-drive-window": get("trajectories"),
     "guard-rules": get("project slug"),
+    "guard-look": post("project slug", EXPORTERS),
     "guard-label": get("project slug", EXPORTERS),
     "guard-report": get("project slug"),
     "guard-report-csv": get("project slug"),
@@ -279,13 +287,14 @@ def test_every_route_with_an_object_is_in_these_tests() -> None:
     assert set(routes(get_resolver())) - OPEN == set(PAGES)
 
 
-@pytest.mark.parametrize("role", ROLES)
+@first_is_quick("role", ROLES)
 def test_objects_of_another_project_do_not_exist(role: str, world: World) -> None:
     client = client_of(factories.make_user(role))
     found = {name: ask(client, name, world).status_code for name in PAGES}
     assert {name: status for name, status in found.items() if status != 404} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["get", "post", "put", "patch", "delete"])
 def test_by_no_method_is_anything_told_of_them(method: str, world: World) -> None:
     """Neither by one that a page does not answer: 404 as of nothing, or 405 whatever the object is."""
@@ -298,7 +307,7 @@ def test_by_no_method_is_anything_told_of_them(method: str, world: World) -> Non
     assert {name: status for name, status in found.items() if status not in (404, 405)} == {}
 
 
-@pytest.mark.parametrize("role", ROLES)
+@first_is_quick("role", ROLES)
 def test_a_role_gets_what_it_may_and_is_refused_the_rest(role: str, world: World) -> None:
     client = client_of(factories.make_user(role, world.project, sees_test_gold=True))
     answers = {name: ask(client, name, world).status_code for name in PAGES}

@@ -87,9 +87,32 @@ def test_scripts_and_styles_are_where_lint_looks() -> None:
     assert [path for path in found if not any(path.is_relative_to(folder) for folder in looked_at)] == []
 
 
-def test_lint_says_plainly_that_scripts_were_not_checked_where_npm_is_missing(tmp_path: Path) -> None:
+def linted(path: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    """What lint says of scripts and styles where `path` holds all programs that there are: npm is none of them."""
     for name in ("sh", "dirname"):
-        (tmp_path / name).symlink_to(shutil.which(name) or name)
+        (path / name).symlink_to(shutil.which(name) or name)
     command = [ROOT / ".ci" / "lint_faces.sh"]
-    done = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "NOT CHECKED: scripts and styles, as npm is not installed."
+    return subprocess.run(command, env={"PATH": str(path), **env}, capture_output=True, text=True, check=False)
+
+
+def test_lint_fails_where_npm_is_missing_and_says_what_to_install(tmp_path: Path) -> None:
+    done = linted(tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "Scripts and styles cannot be checked, as npm is not installed: install Node 18 or newer, which brings it, "
+        "or say FACES=no to leave them out.\n"
+    )
+
+
+def test_lint_leaves_out_scripts_where_it_is_told_to_and_says_so(tmp_path: Path) -> None:
+    done = linted(tmp_path, FACES="no")
+    assert (done.returncode, done.stdout) == (0, "NOT CHECKED: scripts and styles, as FACES=no says.\n")
+
+
+def test_lint_fails_where_npm_reaches_no_registry(tmp_path: Path) -> None:
+    for name in ("cmp", "npm"):  # the packages that are there are not those of the lock, and npm gets no others
+        (tmp_path / name).write_text("#!/bin/sh\nexit 1\n", "utf-8")
+        (tmp_path / name).chmod(0o755)
+    done = linted(tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "as npm reaches no registry: let `npm ci` reach one, or say FACES=no" in done.stderr

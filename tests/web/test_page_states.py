@@ -97,9 +97,6 @@ def test_every_page_is_told_here() -> None:
     assert left_out == set()
 
 
-# Under way, gone wrong, a part --------------------------------------------------------------------------------------
-
-
 def job_of(**fields: Any) -> Callable[[Dataset], str]:
     def make(dataset: Dataset) -> str:
         job: Job = factories.make_job(dataset.project, dataset=dataset, kind=Job.Kind.IMPORT, **fields)

@@ -113,9 +113,6 @@ def test_only_the_owner_revokes_a_token() -> None:
     assert not AuthToken.objects.filter(pk=token.pk).exists()
 
 
-# People -------------------------------------------------------------------------------------------------------------
-
-
 def test_an_admin_sees_the_members_of_own_projects_only() -> None:
     project = factories.make_project()
     admin = factories.make_user("admin", project)
@@ -188,9 +185,6 @@ def test_a_project_admin_makes_a_reset_link_for_an_own_member() -> None:
     member = Membership.objects.get(user=factories.make_user("reader", project))
     response = client_of(factories.make_user("admin", project)).post(reverse("member-reset", args=[member.pk]))
     assert Invite.objects.find(response.context["link"].split("/")[-2]).user == member.user
-
-
-# Links whose maker may not make them any more -----------------------------------------------------------------------
 
 
 def link_of(answer) -> str:

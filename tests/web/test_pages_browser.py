@@ -75,6 +75,7 @@ def test_arrow_keys_step_without_loading_the_page_again(app_server, page, sign_i
     assert reported == []
 
 
+@pytest.mark.slow
 def test_the_gold_element_is_marked_in_the_rendered_page_until_h_is_pressed(
     app_server, page, sign_in, conversation, reported
 ) -> None:
@@ -149,6 +150,7 @@ def test_a_chosen_theme_is_there_from_the_first_byte_of_the_next_page(app_server
     assert reported == []
 
 
+@pytest.mark.slow
 def test_a_job_is_followed_to_its_end_without_a_reload(app_server, page, sign_in, reported) -> None:
     job = factories.make_job(
         kind="import",
@@ -177,6 +179,7 @@ def test_a_job_is_followed_to_its_end_without_a_reload(app_server, page, sign_in
     assert reported == []
 
 
+@pytest.mark.slow
 def test_an_upload_that_is_refused_keeps_the_file_and_one_that_is_accepted_leads_to_its_job(
     app_server, page, sign_in, tmp_path: Path, reported
 ) -> None:
@@ -198,6 +201,7 @@ def test_an_upload_that_is_refused_keeps_the_file_and_one_that_is_accepted_leads
     assert reported == []
 
 
+@pytest.mark.slow
 def test_no_page_breaks_its_content_policy_or_scrolls_sideways(app_server, page, sign_in, reported) -> None:
     world = make_world()
     keys = world.keys
@@ -223,6 +227,7 @@ CUT = """() => [...document.querySelectorAll(".crumbs, .crumbs :is(span, a)")]
   .filter((part) => part.clientWidth && part.scrollWidth > part.clientWidth).map((part) => part.textContent.trim())"""
 
 
+@pytest.mark.slow
 def test_the_header_of_a_narrow_screen_says_all_of_a_short_name(app_server, page, sign_in) -> None:
     """An admin of the site sees all sections, which leaves the least room for what is open."""
     page.set_viewport_size({"width": 1280, "height": 800})

@@ -127,6 +127,16 @@ def test_a_step_shows_its_action_target_and_marked_page() -> None:
     assert response.context["panel"]["frame"]["marks"] == ({"id": "5", "kind": "gold", "label": "gold"},)
 
 
+@pytest.mark.parametrize(("recorded", "said"), [("say", ""), ("click", ""), ("textInput", "was textInput")])
+def test_the_recorded_name_of_an_operation_is_said_where_it_is_another(recorded: str, said: str) -> None:
+    operation = {"textInput": "TYPE"}.get(recorded, recorded.upper())
+    step = factories.make_step(operation=operation, original_operation=recorded, action_repr=f"{recorded} [a] Book")
+    page = text(member_client(step.turn.conversation.dataset).get(f"/steps/{step.pk}/"))
+    assert ("was " in page.partition("<dt>Action</dt>")[2].partition("</dd>")[0]) == bool(said)
+    assert said in page
+    assert f"<span>{operation} Book</span>" in page
+
+
 def test_keys_lead_to_neighbouring_steps_turns_and_conversations() -> None:
     dataset = factories.make_dataset()
     before, here, after = (factories.make_conversation(turns=2, steps=2, dataset=dataset) for _ in range(3))
@@ -196,9 +206,6 @@ def test_a_branch_with_a_nonsense_range_does_not_exist(query: str) -> None:
     step = first_step(factories.make_conversation())
     client = member_client(step.turn.conversation.dataset)
     assert client.get(f"/steps/{step.pk}/tree/{query}").status_code == 404
-
-
-# Gold of test splits --------------------------------------------------------------------------------------------------
 
 
 def hidden_step() -> Step:

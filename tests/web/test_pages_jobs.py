@@ -138,9 +138,6 @@ def test_the_servers_files_are_listed_without_links_and_hidden_ones(settings) ->
         assert client.get("/datasets/import/", {"folder": folder}).context["entries"] == []
 
 
-# Jobs ---------------------------------------------------------------------------------------------------------------
-
-
 def running(**fields) -> Job:
     now = timezone.now()
     return factories.make_job(

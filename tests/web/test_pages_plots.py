@@ -50,6 +50,20 @@ def test_the_points_can_be_had_as_csv(study: Study) -> None:
     assert {row["plot"] for row in rows} == {"recall", "by_turn", "by_website", "seconds"}
 
 
+def test_every_plot_has_its_own_csv(study: Study) -> None:
+    reader = study_client(study)
+    page = source(reader.get(f"/studies/{study.pk}/plots/"))
+    rows = csv_rows(study)
+    for name in ("recall", "by_turn", "by_website", "seconds"):
+        address = f"/studies/{study.pk}/plots.csv?preset=corrected&plot={name}"
+        assert address.replace("&", "&amp;") in page
+        answer = reader.get(address)
+        assert f"study-{study.pk}-{name}.csv" in answer["Content-Disposition"]
+        own = list(csv.DictReader(io.StringIO(answer.content.decode())))
+        assert own == [row for row in rows if row["plot"] == name]
+    assert reader.get(f"/studies/{study.pk}/plots.csv?plot=none").status_code == 404
+
+
 def test_slices_of_a_test_split_are_for_those_who_may_see_its_gold() -> None:
     study = scored(*make_study(split="test_task"))
     assert {row["plot"] for row in csv_rows(study)} == {"recall", "seconds"}

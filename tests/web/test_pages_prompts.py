@@ -54,9 +54,6 @@ def last_step(dataset: Dataset, split: str = Split.TRAIN) -> Step:
     return steps.order_by("turn__conversation", "-turn__index", "-index").first()
 
 
-# The list and one pack -------------------------------------------------------------------------------------------
-
-
 def test_the_list_shows_the_packaged_pack_and_the_newest_of_each_other(dataset, admin) -> None:
     factories.make_prompt_pack(dataset.project, "own")
     factories.make_prompt_pack(
@@ -109,9 +106,6 @@ def test_a_text_that_one_of_two_packs_has_is_shown_as_such_and_long_ones_are_not
     assert found["page_none"].differs
     assert not found["page_none"].is_compared
     assert all(not text.differs for text in compared(one, None))
-
-
-# Copies and edits ------------------------------------------------------------------------------------------------
 
 
 def test_a_copy_is_made_and_edited_into_the_next_version(dataset, admin) -> None:
@@ -188,9 +182,6 @@ def test_packs_are_changed_by_admins_and_exist_for_members_only(dataset) -> None
     assert stranger.get("/prompts/new/?of=../x").status_code == 404
 
 
-# What is asked about a step ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ASKING)
 def test_a_preview_asks_what_the_recipe_asks_in_the_words_of_the_pack(name, dataset) -> None:
     texts = {key: text if TEXTS[key].form != "words" else f"<{key}> {text}" for key, text in webnav().texts.items()}
@@ -234,9 +225,6 @@ def test_a_page_that_cannot_be_read_is_said(dataset, admin) -> None:
     Step.objects.filter(pk=step.pk).update(snapshot=None)
     assert "There is no prompt for the action: " in said(admin, f"/prompts/steps/{step.pk}/?recipe=self-map")
     assert not Run.objects.exists()
-
-
-# Derived recipes and the API ---------------------------------------------------------------------------------------
 
 
 def test_a_recipe_is_derived_with_a_pack_of_its_project_only(dataset, admin) -> None:

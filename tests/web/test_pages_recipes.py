@@ -11,10 +11,11 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from agents.cookbook import saved, sentences
+from agents.cookbook.starters import missing
 from agents.models import ExemplarSet, SavedRecipe
-from agents.recipes import published, saved, sentences
+from agents.recipes import published
 from agents.recipes.literature import RECIPES
-from agents.recipes.starters import missing
 from agents.training import preparing
 from agents.types import STAGES
 from annotations.models import Project
@@ -47,9 +48,6 @@ def form_data(parent: str, project, **changes) -> dict:
     return data | {key.replace("__", "."): value for key, value in changes.items()}
 
 
-# Reading ------------------------------------------------------------------------------------------------------------
-
-
 def test_the_list_groups_recipes_and_says_what_each_needs() -> None:
     said = page(client_of(factories.make_user("reader")), "/recipes/")
     for name, recipe in RECIPES.items():
@@ -58,6 +56,14 @@ def test_the_list_groups_recipes_and_says_what_each_needs() -> None:
             assert need in said
     assert "Comes with WebNav" in said
     assert said.index("Synapse (2024)") < said.index('href="/recipes/synapse/"')
+    assert "the others say what they need" in said
+
+
+def test_where_all_recipes_can_run_no_others_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saved, "listed", lambda user: [RECIPES["grounded"]])
+    said = " ".join(page(client_of(factories.make_user("reader")), "/recipes/").split())
+    assert "1 of 1 can run here now." in said
+    assert "the others" not in said
 
 
 @pytest.mark.parametrize("url", ["/", "/recipes/", "/studies/new/", "/api/recipes/"])
@@ -121,16 +127,23 @@ def test_a_recipe_shows_what_it_has_reached_here_beside_its_relatives() -> None:
 
 def test_a_recipe_whose_workflows_are_not_written_is_not_said_to_be_ready(monkeypatch) -> None:
     monkeypatch.setattr("agents.training.preparing._training", lambda starter, dataset: None)  # rankers are here
-    monkeypatch.setattr("agents.recipes.views.starters.told_of", lambda recipes: [([], []) for _ in recipes])
+    monkeypatch.setattr("agents.recipe_pages.page.starters.told_of", lambda recipes: [([], []) for _ in recipes])
     conversation = factories.make_conversation(split="train")
     reader = client_of(factories.make_user("reader", conversation.dataset.project))
-    row = text(page(reader, "/recipes/").partition('href="/recipes/awm/"')[2].partition("</tr>")[0])
-    assert row.endswith("not yet needs workflows, which an admin can prepare")
-    row = text(page(reader, "/recipes/").partition('href="/recipes/synapse/"')[2].partition("</tr>")[0])
-    assert row.endswith("ready")
+    shown = page(reader, "/recipes/")
+
+    def said(name: str) -> str:
+        """In the cell after the recipe's name."""
+        return text(shown.partition(f'href="/recipes/{name}/"')[2].split("</td>")[1])
+
+    assert said("awm") == "not yet needs workflows, which an admin can prepare"
+    assert said("synapse") == "ready"
 
 
-def test_a_recipe_is_not_ready_before_a_project_of_the_reader_has_the_exemplar_sets_that_it_asks_for() -> None:
+@pytest.mark.slow
+def test_our_exemplar_sets_stand_in_until_a_project_of_the_reader_has_those_of_the_authors(monkeypatch) -> None:
+    for name in ("LLM_BASE_URL", "LLM_MODEL", "LLM_EMBEDDED"):
+        monkeypatch.delenv(name, raising=False)
     project, other = factories.make_project(), factories.make_project()
     reader = client_of(factories.make_user("reader", project))
     here = {"source": "synapse", "position": 0, "body": {}, "keys": [], "read_from": "a clone"}
@@ -142,14 +155,13 @@ def test_a_recipe_is_not_ready_before_a_project_of_the_reader_has_the_exemplar_s
         return reader.get("/api/recipes/synapse-miniwob/").json()
 
     ExemplarSet.objects.create(project=other, name="press", **here)
-    assert "not yet" in row()
-    assert "exemplar sets of its authors" in row()
-    assert "import_exemplars synapse FOLDER" in page(reader, "/recipes/synapse-miniwob/")
-    assert told()["can_run"] is False
-    assert "exemplar sets of its authors: clone" in told()["missing"][-1]
+    assert "11 exemplar sets of ours, not 48" in row()
+    assert "in the place of the 48 of its authors" in page(reader, "/recipes/synapse-miniwob/")
+    assert [one["stage"] for one in told()["stands_in"]].count("recall") == 1
+    assert (told()["can_run"], told()["missing"]) == (True, [])
     ExemplarSet.objects.create(project=project, name="press", **here)
-    assert "exemplar sets" not in row()
-    assert not [need for need in told()["missing"] if "exemplar sets" in need]
+    assert "exemplar sets of ours" not in row()
+    assert "recall" not in [one["stage"] for one in told()["stands_in"]]
 
 
 def test_differences_from_the_parent_are_marked_with_its_value() -> None:
@@ -192,9 +204,6 @@ def test_a_recipe_leads_to_those_that_vary_it() -> None:
 
 def test_an_unknown_recipe_does_not_exist() -> None:
     assert client_of(factories.make_user("reader")).get("/recipes/nothing/").status_code == 404
-
-
-# Deriving -----------------------------------------------------------------------------------------------------------
 
 
 def test_only_what_was_changed_is_stored_under_the_new_name() -> None:
@@ -258,9 +267,6 @@ def test_deriving_needs_a_role_that_may_evaluate() -> None:
     assert not SavedRecipe.objects.exists()
 
 
-# Using --------------------------------------------------------------------------------------------------------------
-
-
 def test_saved_recipes_exist_for_members_of_their_project_only() -> None:
     row = make_recipe()
     member, stranger = factories.make_user("reader", row.project), factories.make_user("admin")
@@ -295,9 +301,6 @@ def test_a_saved_recipe_that_cannot_be_read_is_listed_with_the_reason(fields, re
     assert f"its settings to be corrected: {reason}" in said
     with pytest.raises(ValueError, match=reason):
         saved.get("wide")
-
-
-# The command --------------------------------------------------------------------------------------------------------
 
 
 def printed(*arguments: str) -> str:

@@ -3,6 +3,7 @@
 import json
 import re
 import uuid
+from dataclasses import asdict
 from datetime import timedelta
 
 import pytest
@@ -11,8 +12,11 @@ from django.utils import timezone
 
 from agents.models import Run, TrajectoryStep
 from agents.recipes import literature
-from evaluation.models import Score, Study
+from agents.types import Action, Branch
+from evaluation.models import Score, Shard, Study
 from evaluation.scores import failures, tables
+from evaluation.scores.breakdowns import RunBreakdown
+from evaluation.scores.overruled import Overruled
 from evaluation.scores.scoring import RunScores
 from tests import factories
 from tests.signed_in import client_of
@@ -42,15 +46,18 @@ def add_scores(run: Run, preset: str = "corrected", **values: float) -> None:
         factories.make_score(run, preset=preset, metric=metric, value=value, low=value - 0.1, high=value + 0.1)
 
 
-# Progress -----------------------------------------------------------------------------------------------------------
-
-
 def test_a_running_study_shows_steps_rate_time_left_and_worker() -> None:
     study, run = make_study()
     now = timezone.now()
     Run.objects.filter(pk=run.pk).update(state="running", step_count=12, started_at=now - timedelta(seconds=3))
     factories.make_shard(
-        run, state="running", lease_owner="gpu-1:7", step_count=100, heartbeat_at=now - timedelta(seconds=2)
+        run,
+        state="running",
+        lease_owner="gpu-1:7",
+        step_count=100,
+        heartbeat_at=now - timedelta(seconds=2),
+        is_loaded=True,
+        phase="deciding, 32 steps at a time",
     )
     state = study_client(study).get(f"/studies/{study.pk}/state/").json()
     assert state["fields"]["headline"] == "6 of 12 steps"
@@ -60,24 +67,54 @@ def test_a_running_study_shows_steps_rate_time_left_and_worker() -> None:
     assert (state["running"], state["fields"]["state"]) == (True, "running")
 
 
-def test_the_time_left_follows_from_what_each_recipe_takes() -> None:
+def test_what_a_worker_does_before_it_decides_is_said_and_is_no_part_of_the_bar() -> None:
+    study, run = make_study()
+    Run.objects.filter(pk=run.pk).update(state="running", step_count=12, started_at=timezone.now())
+    shard = factories.make_shard(run, state="running", step_count=6, phase="embedding what is recalled")
+    for rows, says in ((run.steps.all(), r"embedding what is recalled · [\d.]+ steps/s · .*"), (None, "embedding .*")):
+        state = study_client(study).get(f"/studies/{study.pk}/state/").json()
+        assert re.match(says, state["fields"]["detail"])
+        assert state["bar"][2] == 0.0
+        if rows is not None:
+            rows.delete()
+    type(shard).objects.update(is_loaded=True, phase="deciding, 32 steps at a time")
+    state = study_client(study).get(f"/studies/{study.pk}/state/").json()
+    assert (state["fields"]["headline"], state["bar"][2]) == ("0 of 12 steps", 0.5)
+    assert state["fields"]["detail"].startswith("deciding, 32 steps at a time")
+
+
+def test_the_time_left_follows_from_the_pace_that_is_shown_beside_it() -> None:
     study, quick = make_study()
-    slow = factories.make_run(quick.dataset, split="train", state="queued", step_count=6, recipe=RECIPE)
+    slow = factories.make_run(quick.dataset, split="train", state="queued", step_count=570, recipe=RECIPE)
     study.runs.add(slow)
     now = timezone.now()
-    Run.objects.filter(pk=quick.pk).update(state="running", step_count=6, started_at=now - timedelta(seconds=6))
-    assert "about 6 s left" in study.progress().fields["detail"], "as long as the other took"
+    Run.objects.filter(pk=quick.pk).update(state="running", step_count=6, started_at=now - timedelta(seconds=20))
     for step in quick.trajectories.get().recorded_steps()[:1]:
-        factories.make_trajectory_step(factories.make_trajectory(slow, stored=0), step, 0, milliseconds=125)
-    assert "about 19 s left" in study.progress().fields["detail"], "ten times as long a step, five of them"
+        factories.make_trajectory_step(factories.make_trajectory(slow, stored=0), step, 0, milliseconds=1)
+    factories.make_shard(slow, state="running")
+    fields = study.progress().fields
+    assert fields["headline"] == "7 of 576 steps"
+    assert re.search(r"0\.3[45] steps/s · about (26|27|28) min left", fields["detail"]), fields["detail"]
+
+
+def test_the_time_left_of_what_goes_on_later_is_with_what_comes_before_it() -> None:
+    study, run = make_study(recipe_name="grounded")
+    before = factories.make_run(run.dataset, split="train", state="running", step_count=4000, recipe_name="grounded")
+    now = timezone.now()
+    Run.objects.filter(pk=before.pk).update(created_at=run.created_at - timedelta(seconds=1))
+    Run.objects.filter(pk=run.pk).update(state="running", step_count=12, started_at=now - timedelta(seconds=6))
+    shard = factories.make_shard(run, heartbeat_at=now)
+    assert "about 56 s left · waits for a worker to go on" in study.progress().fields["detail"]
+    type(shard).objects.update(state="running")
+    assert re.search("about [67] s left", study.progress().fields["detail"])
 
 
 @pytest.mark.parametrize(
     ("states", "expected"),
     [
         (["queued", "queued"], "queued"),
-        (["done", "queued"], "running"),
-        (["done", "running"], "running"),
+        (["done", "queued"], "queued"),
+        (["done", "queued", "running"], "running"),
         (["done", "done"], "done"),
         (["done", "failed"], "failed"),
         (["cancelled", "done_with_errors"], "cancelled"),
@@ -89,14 +126,50 @@ def test_the_state_of_a_study_follows_from_its_runs(states: list[str], expected:
     assert study_client(study).get(f"/studies/{study.pk}/state/").json()["fields"]["state"] == expected
 
 
+def test_a_study_of_which_nothing_runs_waits_and_says_for_what() -> None:
+    study, run = make_study(recipe_name="grounded")
+    waiting = factories.make_run(run.dataset, split="train", state="queued", step_count=6, recipe_name="grounded")
+    factories.make_shard(waiting)
+    study.runs.add(waiting)
+    fields = study.progress().fields
+    assert (fields["headline"], fields["state_label"]) == ("6 of 12 steps", "waiting")
+    assert "first" not in fields["detail"]
+    other = factories.make_run(run.dataset, split="train", state="queued", step_count=80, recipe_name="grounded")
+    Run.objects.filter(pk=other.pk).update(created_at=run.created_at)
+    said = study.progress().fields["detail"]
+    assert said.endswith("its turn comes in about 1 s: 1 run first"), said
+    factories.make_shard(other, state="running", lease_until=timezone.now() + timedelta(minutes=1))
+    Shard.objects.filter(run=waiting).update(created_at=timezone.now() - timedelta(seconds=95))
+    said = study.progress().fields["detail"]
+    assert re.fullmatch(r"waiting for 1 min 3\d s · its turn comes in about 1 s: 1 run first", said), said
+    Run.objects.filter(pk=waiting.pk).update(state="running", started_at=timezone.now())
+    assert study.progress().fields["state_label"] == "running"
+
+
+def test_a_study_that_grows_counts_the_steps_of_what_is_still_to_come_and_names_it() -> None:
+    study, run = make_study(recipe_name="grounded")
+    study.expect(["awm", "mims", "synapse", "deberta"])
+    live = study.progress()
+    assert (live.running, live.fields["state_label"], live.fields["headline"]) == (True, "waiting", "6 of 30 steps")
+    said = "waits for 4 more agents, each added when it is ready: awm, mims, synapse and 1 more"
+    assert live.fields["detail"] == said
+    assert live.bar[0] == pytest.approx(0.2)
+    shown = source(study_client(study, "admin").get(f"/studies/{study.pk}/"))
+    assert said in shown
+    assert "Replay <kbd>w</kbd>" in shown
+    Run.objects.filter(pk=run.pk).update(state="running", started_at=timezone.now())
+    assert "4 more agents, each added" in study.progress().fields["detail"]
+    Run.objects.filter(pk=run.pk).update(state="done", finished_at=timezone.now())
+    study.ask_to_cancel()
+    live = study.progress()
+    assert (live.running, live.fields["headline"]) == (False, "6 of 6 steps")
+
+
 def test_steps_in_which_the_agent_failed_are_told_apart_in_the_bar() -> None:
     study, run = make_study()
     TrajectoryStep.objects.filter(pk=run.steps.first().pk).update(error="no reply")
     state = study_client(study).get(f"/studies/{study.pk}/state/").json()
     assert state["bar"] == [pytest.approx(5 / 6), pytest.approx(1 / 6), 0.0]
-
-
-# Tables -------------------------------------------------------------------------------------------------------------
 
 
 def test_both_metric_sets_can_be_shown_and_the_studys_own_comes_first() -> None:
@@ -241,9 +314,6 @@ def test_scores_are_downloaded_as_csv_and_json() -> None:
     assert client.get(f"/studies/{study.pk}/scores.xml").status_code == 404
 
 
-# Failures -----------------------------------------------------------------------------------------------------------
-
-
 def outcomes_of(run: Run, *changes: dict) -> None:
     """Overwrite the run's first steps (gold: TYPE, SELECT, CLICK, TYPE, …)."""
     for step, change in zip(run.steps.order_by("seq"), changes, strict=False):
@@ -323,9 +393,6 @@ def test_failed_steps_of_test_splits_are_hidden_where_gold_is() -> None:
     assert study_client(study, sees_test_gold=True).get(url).context["page"].paginator.count == 4
 
 
-# Starting, stopping ---------------------------------------------------------------------------------------------------
-
-
 def study_form(**fields) -> dict:
     return {"recipes": ["grounded"], "seed": "0", "limit": "", "overrides": "", "preset": "", "name": ""} | fields
 
@@ -345,7 +412,8 @@ def test_the_form_lists_recipes_that_cannot_run_with_what_they_lack() -> None:
     [
         ({"recipes": ["mindact"]}, "recipes", "cannot run yet"),
         ({"recipes": []}, "recipes", "required"),
-        ({"overrides": "rank.top_k 20"}, "overrides", "Line 1"),
+        ({"overrides": "rank.top_k 20"}, "overrides", "Line 1 takes key=value"),
+        ({"overrides": "rank.top_k=2\n\nrank.top_k = 3"}, "overrides", "Line 3 gives rank.top_k twice"),
         ({"overrides": "\nrank.nonsense=1"}, "overrides", "there is no setting"),
         ({"overrides": "rank.top_k=0"}, "overrides", "at least 1"),
         ({"overrides": "compose.shots=3"}, "overrides", "compose.shots would change nothing in grounded"),
@@ -378,13 +446,13 @@ def test_a_study_is_started_from_the_form() -> None:
     dataset = factories.make_conversation(split="dev").dataset
     factories.make_conversation(dataset=dataset)
     client = client_of(factories.make_user("admin", dataset.project))
-    values = {"splits": ["dev"], "seed": "3", "limit": "5", "overrides": "rank.top_k = 20", "name": "N"}
+    values = {"splits": ["dev"], "seed": "3", "limit": "5", "overrides": "recall.k = 5", "name": "N"}
     response = client.post("/studies/new/", study_form(dataset=dataset.name, **values))
     study = Study.objects.get()
     run = study.runs.get()
     assert response.url == f"/studies/{study.pk}/"
     assert (study.name, run.recipe_name, run.split, run.seed, run.limit) == ("N", "grounded", "dev", 3, 5)
-    assert run.recipe["rank"]["top_k"] == 20
+    assert run.recipe["recall"]["k"] == 5
 
 
 def test_a_study_of_some_websites_is_started_from_the_form() -> None:
@@ -473,9 +541,6 @@ def test_studies_and_runs_of_another_project_do_not_exist() -> None:
     assert study.name not in client.get("/studies/").content.decode()
 
 
-# Runs, recipes, home --------------------------------------------------------------------------------------------------
-
-
 def test_a_run_lists_its_trajectories_with_accuracies_and_first_failure() -> None:
     study, run = make_study()
     (row,) = study_client(study).get(f"/runs/{run.pk}/").context["page"]
@@ -518,3 +583,34 @@ def test_home_shows_what_is_ones_own() -> None:
 def test_an_empty_home_names_the_next_action_of_the_role() -> None:
     assert "import some" in client_of(factories.make_user("admin")).get("/").content.decode()
     assert "Ask an admin" in client_of(factories.make_user()).get("/").content.decode()
+
+
+def test_pages_count_where_another_action_was_done_than_was_chosen_by_value() -> None:
+    study, run = make_study()
+    recipe = literature.override(literature.get("wma"), {"imagine.loop": "mind2web"})
+    run.recipe = literature.to_dict(literature.with_preset(recipe, "faithful"))
+    run.save(update_fields=["recipe"])
+    run.steps.update(success=False, branches=[])
+    rows = list(run.steps.order_by("seq").select_related("step"))
+    done = asdict(Branch(Action("HOVER", "1"), value=0.1, chosen=True))
+    for row, right in ((rows[1], True), (rows[4], False)):
+        gold = row.step.reachable_gold()[0] if right else "nowhere"
+        chosen = Branch(Action(row.step.operation, gold, row.step.value), value=0.9, by_value=True)
+        row.branches = [asdict(chosen), done]
+        row.success = not right
+        row.save(update_fields=["branches", "success"])
+    found = Overruled.in_run(run)
+    assert found is not None
+    assert (found.steps, found.of, found.done_right, found.chosen_right) == (2, 6, 1, 1)
+    assert [seq for _, seq in found.first] == [1, 4]
+    client = study_client(study)
+    assert "In 2 of 6 steps" in source(client.get(f"/studies/{study.pk}/?run={run.pk}"))
+    assert client.get(f"/runs/{run.pk}/").context["overruled"] == 2
+    RunBreakdown(run, "corrected").store(RunScores(run).outcomes("corrected"))
+    run.steps.update(branches=[])  # kept, so that nothing is counted anew
+    kept = RunBreakdown(Run.objects.with_progress().get(pk=run.pk), "corrected").stored()["overruled"]
+    assert kept == found
+    run.recipe = literature.to_dict(literature.with_preset(recipe, "corrected"))
+    run.save(update_fields=["recipe"])
+    assert Overruled.in_run(run) is None
+    assert client.get(f"/runs/{run.pk}/").context["overruled"] is None

@@ -58,9 +58,6 @@ def values(workflow: Workflow, **fields) -> dict:
     } | fields
 
 
-# The list -----------------------------------------------------------------------------------------------------------
-
-
 def test_workflows_are_listed_by_site_and_searched(dataset, workflow) -> None:
     inn = dataset.websites.get(name="inn")
     factories.make_workflow(dataset, website=inn, name="book_room", description="Books a room.")
@@ -93,9 +90,6 @@ def test_workflows_of_another_project_do_not_exist(dataset, workflow) -> None:
     ):
         assert client.get(url).status_code == 404, url
     assert client.post(f"/workflows/{workflow.pk}/delete/").status_code == 404
-
-
-# One workflow -------------------------------------------------------------------------------------------------------
 
 
 def test_a_workflow_tells_where_it_came_from(dataset, workflow) -> None:
@@ -190,9 +184,6 @@ def test_what_a_workflow_says_is_escaped(dataset, workflow) -> None:
         assert "<img src=x" not in page
 
 
-# Workflows of a run -------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def online(dataset) -> Workflow:
     """Induced while a run over a test split went on: its prompt repeats gold actions of earlier steps."""
@@ -222,9 +213,6 @@ def test_those_of_a_run_are_not_among_the_datasets_and_stay_as_they_are(dataset,
     assert client.post(f"/workflows/{online.pk}/delete/").status_code == 403
 
 
-# Memory -------------------------------------------------------------------------------------------------------------
-
-
 def test_the_memory_page_counts_what_there_is(dataset, workflow) -> None:
     step = Step.objects.filter(turn__conversation__dataset=dataset).first()
     factories.make_memory_snippet(step, encoder="some-encoder")
@@ -251,6 +239,8 @@ def test_the_memory_page_shows_how_sure_the_world_model_is_and_how_often_it_is_r
     assert page.count("<circle") == 2
     assert '<circle cx="280.0" cy="12.0"' in page, "always right where it is sure"
     assert "<title>20 of confidence 25%: 20% right</title>" in page
+    assert '<td class="n">25.0</td> <td class="n">20.0</td> <td class="n">20</td>' in page, "the same as a table"
+    assert f'data-csv="{dataset.name}-confidence"' in page
     assert "Predicts by 1 transition. There were no steps to fit its confidence on." in page
 
 
@@ -309,9 +299,6 @@ def test_the_page_of_a_memory_job_is_shown_in_every_state(dataset, state) -> Non
     shown(client_of(dataset), "/jobs/")
 
 
-# Rationales ---------------------------------------------------------------------------------------------------------
-
-
 def write(client: Client, key: str = "", **fields):
     headers = {"Idempotency-Key": key} if key else {}
     return client.post("/api/rationales/", json.dumps(fields), content_type="application/json", headers=headers)
@@ -365,9 +352,7 @@ def test_an_empty_rationale_is_refused(dataset, step) -> None:
     assert not Rationale.objects.exists()
 
 
-# In a browser -------------------------------------------------------------------------------------------------------
-
-
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 def test_no_page_breaks_its_content_policy_or_scrolls_sideways(app_server, page, sign_in, dataset, workflow) -> None:
@@ -382,6 +367,7 @@ def test_no_page_breaks_its_content_policy_or_scrolls_sideways(app_server, page,
     assert refused == []
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 def test_a_rationale_is_corrected_on_the_step_that_was_stepped_to(app_server, page, sign_in, dataset) -> None:
@@ -396,9 +382,6 @@ def test_a_rationale_is_corrected_on_the_step_that_was_stepped_to(app_server, pa
     page.get_by_text("Saved. Agents get your version").wait_for()
     assert list(second.rationales.values_list("text", flat=True)) == ["Written after stepping."]
     assert not first.rationales.exists()
-
-
-# API ----------------------------------------------------------------------------------------------------------------
 
 
 def patch(client: Client, workflow: Workflow, **fields):

@@ -42,6 +42,7 @@ def sign_out(page: Page) -> None:
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_passkey_is_added_and_signs_in_alone_and_after_the_password(
     app_server: AppServer, page: Page, authenticator: None, sign_in: Callable
 ) -> None:

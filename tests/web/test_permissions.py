@@ -5,11 +5,12 @@ import re
 import pytest
 from django.conf import settings
 from django.test import Client
-from drf_spectacular.generators import SchemaGenerator
 
 from annotations.models import Membership
 from tests import factories
+from tests.quick import first_is_quick
 from tests.signed_in import client_of
+from tests.web.api_schema import api_schema
 from tests.web.world import ACTS, LISTS, READS, STARTS, WRITES, World, make_world
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +25,7 @@ def world(rows_of_the_file: None) -> World:
 
 def test_every_route_of_the_api_is_in_these_tests() -> None:
     """A new route must be added to tests/web/world.py, and with it to the tests of this file."""
-    paths = SchemaGenerator().get_schema(public=True)["paths"]
+    paths = api_schema()["paths"]
     found = {re.sub(r"{\w+}", "{}", path.replace("{seq}", "0")).removeprefix("/api/") for path in paths}
     known = {f"{noun}/" for noun in (*LISTS, *STARTS, *UNSCOPED, "me", "home", "auth/login", "auth/logout")}
     assert found == known | {f"{noun}/{{}}/" for noun in (*LISTS, *UNSCOPED)} | {
@@ -62,7 +63,7 @@ def test_anonymous_requests_for_rows_are_answered_401(world: World) -> None:
     assert Client().post("/api/assignments/claim/").status_code == 401
 
 
-@pytest.mark.parametrize("role", ROLES)
+@first_is_quick("role", ROLES)
 def test_rows_of_another_project_do_not_exist(role: str, world: World) -> None:
     client = client_of(factories.make_user(role))
     for url in (*world.details(), *world.reads()):
@@ -71,7 +72,7 @@ def test_rows_of_another_project_do_not_exist(role: str, world: World) -> None:
         assert client.post(world.fill(route)).status_code == 404, route
 
 
-@pytest.mark.parametrize("role", ROLES)
+@first_is_quick("role", ROLES)
 def test_lists_leave_out_rows_of_other_projects(role: str, world: World) -> None:
     user = factories.make_user(role)
     client = client_of(user)
@@ -82,7 +83,7 @@ def test_lists_leave_out_rows_of_other_projects(role: str, world: World) -> None
         assert world.keys[noun] not in {row.get("id", row.get("sha256")) for row in rows}, noun
 
 
-@pytest.mark.parametrize("role", ROLES)
+@first_is_quick("role", ROLES)
 def test_members_of_every_role_read_all_rows_of_their_project(role: str, world: World) -> None:
     client = client_of(factories.make_user(role, world.project))
     for noun in LISTS:
@@ -109,16 +110,17 @@ def test_a_closed_account_is_refused(world: World) -> None:
     assert client.get("/api/datasets/").status_code == 401
 
 
-# Starting work ------------------------------------------------------------------------------------------------------
-
 STARTED_BY = {"imports": {"admin"}, "exports": {"admin", "reviewer"}, "studies": {"admin"}, "live-goals": {"admin"}}
 STARTED_BY["studies/forecast"] = {"admin"}
 STARTED_BY["demonstrations"] = {"admin", "reviewer"}
 STARTED_BY["typed-conversations"] = {"admin"}
+STARTED_BY["judgings"] = STARTED_BY["judgings/forecast"] = {"admin"}
+STARTED_BY["guard-forecasts"] = {"admin", "reviewer"}
 
 
 def start(client: Client, noun: str, world: World):
-    name = world.project.datasets.get().name
+    name = world.project.datasets.get(live={}).name
+    live = factories.make_dataset(world.project, live={"environment": "miniwob", "steps": 5, "seconds": 9}).name
     bodies = {
         "imports": {"project": world.project.slug, "format": "jsonl", "name": "new", "path": "no-such-file.jsonl"},
         "exports": {"dataset": name, "format": "no-such-format"},
@@ -126,6 +128,9 @@ def start(client: Client, noun: str, world: World):
         "studies/forecast": {"dataset": name, "recipes": ["no-such-recipe"]},
         "live-goals": {"project": world.project.slug, "name": "new", "environment": "no-such-environment"},
         "typed-conversations": {"project": world.project.slug, "website": "no-such-website", "words": "Go."},
+        "guard-forecasts": {"dataset": live},
+        "judgings": {"runs": [world.keys["runs"]], "judge": "gold", "connection": "none"},
+        "judgings/forecast": {"runs": [world.keys["runs"]], "judge": "gold", "connection": "none"},
         "demonstrations": {"project": world.project.slug, "environment": "miniwob", "task": "no-such-task"},
     }
     return client.post(f"/api/{noun}/", bodies[noun], content_type="application/json")
@@ -159,9 +164,6 @@ def test_a_session_request_that_writes_needs_its_csrf_token(world: World) -> Non
     assert client.post(world.fill("jobs/{}/cancel/")).status_code == 403
 
 
-# Filters ------------------------------------------------------------------------------------------------------------
-
-
 def test_a_filter_by_a_foreign_id_reads_like_one_that_matches_nothing(world: World) -> None:
     client = client_of(factories.make_user("reader"))
     foreign = client.get("/api/conversations/", {"dataset": world.keys["datasets"]})
@@ -181,9 +183,6 @@ def test_unknown_query_parameters_do_not_reach_the_database(world: World) -> Non
     assert response.status_code == 400, "and they are named, as a filter that is overlooked would give every row"
     assert set(response.json()) == {"user__password__startswith", "ordering"}
     assert len(client.get("/api/memberships/").json()["results"]) == world.project.memberships.count()
-
-
-# Strange input ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 from django.conf import settings
 
-from webnav_site.private_files import tighten
+from webnav_site.embedded.private_files import tighten
 
 
 def mode(path) -> int:

@@ -13,6 +13,7 @@ from annotations.models import Dataset, Job, Redaction, Step, Turn
 from annotations.releases import views
 from tests import factories
 from tests.annotations.test_release_making import released, small_dataset
+from tests.quick import first_is_quick
 from tests.signed_in import client_of
 
 pytestmark = pytest.mark.django_db
@@ -49,7 +50,7 @@ def addresses(dataset: Dataset, version: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("role", ["admin", "reviewer", "annotator", "reader"])
+@first_is_quick("role", ["admin", "reviewer", "annotator", "reader"])
 def test_members_read_releases_and_admins_make_them(role: str) -> None:
     dataset = small_dataset()
     released(dataset)
@@ -96,6 +97,7 @@ def test_a_release_is_made_from_its_page() -> None:
     assert reverse("releases", args=[dataset.name]) in text(client.get(reverse("dataset", args=[dataset.name])))
 
 
+@pytest.mark.slow
 def test_the_newest_release_comes_first_with_a_link_to_what_changed() -> None:
     dataset = small_dataset()
     for version in ("1.0", "1.1", "1.2"):
@@ -158,6 +160,7 @@ def test_findings_that_changed_are_looked_at_again() -> None:
     assert not dataset.releases.exists()
 
 
+@pytest.mark.slow
 def test_redact_buttons_take_out_one_text_or_a_kind() -> None:
     dataset = private_dataset()
     Turn.objects.filter(conversation__source_id="second").update(instruction="Call (212) 555-0142 or (212) 555-0143.")

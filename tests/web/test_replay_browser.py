@@ -1,7 +1,7 @@
 """The replay page of a stored trajectory in a real browser: stepping, addresses, marks, panels."""
 
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 from django.utils import timezone
@@ -77,7 +77,7 @@ def test_opening_an_address_lands_on_its_step(at, page):
     at(7)
     place(page, "step 8 of 8")
     expect(page.locator("#conversation .step[aria-current]")).to_contain_text("CLICK DVD $1.75")
-    expect(page.locator("#film .cell[aria-current]")).to_have_text(re.compile("^8"))
+    expect(page.locator("#film .cell[aria-current]")).to_have_text(re.compile(r"^8\s*0\.7 s\s*CLICK DVD"))
     expect(page.locator(".verdict")).to_have_text("wrong element · gold was rank 2 of 36 · operation right")
     expect(page.locator("#live")).to_have_text("finished")
 
@@ -95,6 +95,7 @@ def test_a_decision_without_an_operation_is_told_in_words(at, page, world):
     expect(page.locator("#side")).to_contain_text("ranked first DVD $1.75")
 
 
+@pytest.mark.slow
 def test_arrow_keys_step_and_change_the_address_and_back_works(at, page):
     at(0)
     page.keyboard.press("ArrowRight")
@@ -119,6 +120,7 @@ def test_shifted_arrows_step_by_turn(at, page):
     place(page, "step 4 of 8")
 
 
+@pytest.mark.slow
 def test_n_and_p_go_to_the_failures(at, page):
     at(0)
     page.keyboard.press("n")
@@ -132,6 +134,7 @@ def test_n_and_p_go_to_the_failures(at, page):
     place(page, "step 5 of 8")
 
 
+@pytest.mark.slow
 def test_gold_and_predicted_are_marked_by_line_and_label_not_only_by_colour(at, page):
     at(7)
     wait_for_chips(page, ["5", "4", "3", "predicted · rank 1", "gold · rank 2"])
@@ -139,6 +142,7 @@ def test_gold_and_predicted_are_marked_by_line_and_label_not_only_by_colour(at, 
     assert (lines["gold · rank 2"], lines["predicted · rank 1"], lines["3"]) == ("solid", "dashed", "solid")
 
 
+@pytest.mark.slow
 def test_h_hides_the_marks_and_the_legend_hides_one_kind(at, page):
     at(7)
     wait_for_chips(page, ["5", "4", "3", "predicted · rank 1", "gold · rank 2"])
@@ -153,6 +157,28 @@ def test_h_hides_the_marks_and_the_legend_hides_one_kind(at, page):
     wait_for_chips(page, ["gold · rank 1"])
 
 
+@pytest.mark.slow
+def test_o_leaves_what_was_right_out_of_both_lists_and_out_of_the_way_of_the_arrows(at, page):
+    at(0)
+    page.keyboard.press("o")
+    expect(page.get_by_role("button", name="Only failures")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#conversation .step:visible")).to_have_count(3)  # the one that is shown, and two failures
+    page.keyboard.press("ArrowRight")
+    place(page, "step 5 of 8")
+    page.keyboard.press("ArrowRight")
+    place(page, "step 8 of 8")
+    expect(page.locator("#conversation .step:visible")).to_have_count(2)
+    expect(page.locator("#film .cell:visible")).to_have_count(2)
+    assert page.url.endswith("/steps/7/?only=failures")
+    page.reload()
+    expect(page.locator("#conversation .step:visible")).to_have_count(2)
+    page.keyboard.press("o")
+    expect(page.locator("#film .cell:visible")).to_have_count(8)
+    page.keyboard.press("ArrowLeft")
+    place(page, "step 7 of 8")
+
+
+@pytest.mark.slow
 def test_keys_work_while_the_page_has_the_focus(at, page):
     at(0)
     shown_frame(page).locator("h1").click()
@@ -160,6 +186,7 @@ def test_keys_work_while_the_page_has_the_focus(at, page):
     place(page, "step 2 of 8")
 
 
+@pytest.mark.slow
 def test_the_tabs_show_the_page_before_and_after_and_the_pruned_tree(at, page):
     at(3)
     page.keyboard.press("2")
@@ -177,6 +204,7 @@ def test_the_tab_is_part_of_the_address(at, page):
     expect(page.locator(".line.mark-predicted")).to_have_text("button DVD $1.75 predicted · rank 1")
 
 
+@pytest.mark.slow
 def test_a_page_that_differs_is_shown_after_a_step(at, page):
     at(0)
     expect(shown_frame(page).locator("h1")).to_have_text("Films, page 1")
@@ -186,6 +214,7 @@ def test_a_page_that_differs_is_shown_after_a_step(at, page):
     expect(shown_frame(page).locator("h1")).to_have_text("Films, page 2")
 
 
+@pytest.mark.slow
 def test_the_gold_candidate_is_listed_though_its_rank_is_beyond_the_list(at, page):
     at(4)
     rows = page.locator(".candidates .cand")
@@ -196,6 +225,16 @@ def test_the_gold_candidate_is_listed_though_its_rank_is_beyond_the_list(at, pag
     expect(rows).to_have_count(36)
 
 
+@pytest.mark.slow
+def test_the_mark_of_the_predicted_candidate_stands_in_the_middle_of_its_row(at, page):
+    at(4)
+    middle = "(node) => { const box = node.getBoundingClientRect(); return box.top + box.height / 2; }"
+    row = page.locator(".cand:has(.tag.predicted)")
+    expect(row).to_have_count(1)
+    assert abs(row.locator(".tag").evaluate(middle) - row.evaluate(middle)) <= 1
+
+
+@pytest.mark.slow
 def test_a_candidate_is_tinted_under_the_pointer_and_brought_into_view_by_a_click(at, page):
     at(7)
     page.get_by_role("button", name="All 36").click()
@@ -226,6 +265,7 @@ def test_a_recalled_snippet_leads_to_its_step(at, page):
     place(page, "step 2 of 8")
 
 
+@pytest.mark.slow
 def test_every_stage_says_what_it_recorded_or_that_it_did_not(at, page):
     at(7)
     stages = page.locator("#side section").last
@@ -248,6 +288,7 @@ def test_hidden_gold_shows_no_right_or_wrong(app_server, at, page):
     expect(page.locator("#next-failure")).to_be_disabled()
 
 
+@pytest.mark.slow
 def test_j_opens_the_next_conversation_of_the_run(at, page, world):
     run = world.trajectory.run
     position = world.trajectory.conversation.position + 1
@@ -260,6 +301,7 @@ def test_j_opens_the_next_conversation_of_the_run(at, page, world):
     page.wait_for_url(re.compile(f"/trajectories/{world.trajectory.pk}/steps/0/"))
 
 
+@pytest.mark.slow
 @pytest.mark.timed
 def test_stepping_to_a_neighbour_that_was_read_before_takes_less_than_100_ms(at, page):
     at(2)
@@ -284,6 +326,7 @@ def test_stepping_to_a_neighbour_that_was_read_before_takes_less_than_100_ms(at,
     assert min(times) / slower < 100, (times, slower)  # other work on the machine may delay some, never all
 
 
+@pytest.mark.slow
 def test_the_page_breaks_no_content_policy_and_moves_nothing_while_it_loads(at, page):
     broken: list[str] = []
     page.on("console", lambda message: broken.append(message.text) if "Content Security" in message.text else None)
@@ -298,6 +341,7 @@ def test_the_page_breaks_no_content_policy_and_moves_nothing_while_it_loads(at, 
     assert page.evaluate("window.moved") < 0.05
 
 
+@pytest.mark.slow
 def test_an_episode_without_a_recorded_path_shows_what_happened_and_what_was_considered(page, at, world) -> None:
     trajectory = world.trajectory
     conversation = factories.make_conversation(0, dataset=trajectory.run.dataset)
@@ -327,6 +371,7 @@ def test_an_episode_without_a_recorded_path_shows_what_happened_and_what_was_con
     expect(page.locator("#conversation .sign.done")).to_have_count(2)
 
 
+@pytest.mark.slow
 def test_what_really_happened_is_compared_when_it_is_opened_and_kinds_can_be_left_out(page, at, world) -> None:
     step = world.steps[0]
     html = step.snapshot.html.replace("</html>", '<h1 backend_node_id="990"><text>Boxes near you</text></h1></html>')
@@ -342,6 +387,7 @@ def test_what_really_happened_is_compared_when_it_is_opened_and_kinds_can_be_lef
     expect(added).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_what_was_predicted_of_the_recorded_action_stands_beside_what_happened(page, at, world) -> None:
     step, row = world.steps[0], world.trajectory.steps.get(seq=0)
     html = step.snapshot.html.replace("</html>", '<h1 backend_node_id="990"><text>Boxes near you</text></h1></html>')
@@ -362,6 +408,29 @@ def test_what_was_predicted_of_the_recorded_action_stands_beside_what_happened(p
     at(0)
     expect(side.get_by_text("What really happened")).to_be_visible()
     expect(side.locator(".beside")).to_have_count(0)
+
+
+@pytest.mark.slow
+def test_what_was_chosen_by_value_and_what_the_published_code_does_are_both_told(page, at, world) -> None:
+    row = world.trajectory.steps.get(seq=0)
+    chosen = Branch(Action("CLICK", "23"), "[button]  Find a box -> CLICK", "A list opens.", 0.9, by_value=True)
+    done = Branch(Action("HOVER", "20"), "[button]  DVD $1.75 -> HOVER", "A tooltip appears.", 0.2, chosen=True)
+    row.branches = [asdict(one) for one in (chosen, done)]
+    row.save(update_fields=["branches"])
+    at(0)
+    side = page.locator("#side")
+    expect(side.locator(".branch .tag")).to_have_text(["chosen by value", "carried out"])
+    expect(side.locator(".note")).to_contain_text("is carried out, not that action.")
+    row.branches = [asdict(one) for one in (chosen, replace(done, chosen=False))]
+    row.save(update_fields=["branches"])
+    at(0)
+    expect(side.locator(".branch .tag")).to_have_text(["chosen by value"])
+    expect(side.locator(".note")).to_contain_text(f"not that action: {row.trace['act']['representation']}.")
+    row.branches = [asdict(replace(chosen, chosen=True)), asdict(replace(done, chosen=False))]
+    row.save(update_fields=["branches"])
+    at(0)
+    expect(side.locator(".branch .tag")).to_have_text(["chosen"])
+    expect(side.get_by_text("As published, the sample")).to_have_count(0)
 
 
 def test_what_an_episodes_action_changed_stands_beside_what_was_predicted_of_it(page, at, world) -> None:

@@ -83,6 +83,7 @@ def test_the_page_starts_with_all_steps_in_short():
     assert not {"trace", "candidates", "instruction", "gold"} & rows[0].keys()
 
 
+@pytest.mark.slow
 def test_five_hundred_steps_start_with_less_than_200_kilobytes_in_a_fixed_number_of_queries(
     django_assert_max_num_queries,
 ):

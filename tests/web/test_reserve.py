@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from tests.annotations.test_full_disk import mounted
-from webnav_site import own_postgres
+from webnav_site.embedded import own_postgres
 from webnav_site.supervision import reserve
 
 MIB = 1024**2
@@ -64,6 +64,7 @@ def test_nothing_is_kept_back_on_a_disk_with_little_room_or_none_at_all(disk: Pa
     reserve.look_after(tmp_path / "not mounted")
 
 
+@pytest.mark.slow
 def test_a_full_disk_refuses_new_connections_until_the_reserve_is_given_up(disk: Path) -> None:
     """PostgreSQL removes its caches when it tidies its catalogues; a connection that comes next writes them anew."""
     reserve.look_after(disk)

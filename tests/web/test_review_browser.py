@@ -37,6 +37,7 @@ def said(trajectory) -> list[tuple]:
     return list(rows.values_list("step__seq", "verdict", "reason__text", "comment"))
 
 
+@pytest.mark.slow
 def test_a_verdict_a_reason_and_a_comment_by_keys(opened, page, world):
     opened(Role.REVIEWER, 4)
     expect(page.locator("#review")).to_be_visible()
@@ -65,6 +66,7 @@ def test_a_verdict_a_reason_and_a_comment_by_keys(opened, page, world):
     expect(page.locator("#review input")).to_have_value("The other button.")
 
 
+@pytest.mark.slow
 def test_the_same_key_again_takes_it_back(opened, page, world):
     opened(Role.REVIEWER, 0)
     page.keyboard.press("x")
@@ -87,6 +89,7 @@ def test_who_may_not_judge_sees_what_others_said(opened, page, world):
     assert said(world.trajectory) == [(4, "agent_wrong", None, "a sibling")]
 
 
+@pytest.mark.slow
 def test_what_could_not_be_kept_is_said(opened, page, world):
     opened(Role.REVIEWER, 4)
     expect(page.locator("#review")).to_be_visible()

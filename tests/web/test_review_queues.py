@@ -1,5 +1,7 @@
 """Queues of review: steps that people are asked to judge, one after the other, and what their verdicts say."""
 
+import re
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -11,6 +13,7 @@ from evaluation.reviews.choosing import make_queue
 from evaluation.reviews.estimating import estimate, run_rates
 from tests import factories
 from tests.signed_in import client_of
+from tests.web.reading import source
 
 pytestmark = pytest.mark.django_db
 
@@ -103,7 +106,21 @@ def test_steps_are_chosen_as_asked(study, trajectory, project) -> None:
 )
 def test_what_cannot_be_asked_is_told(study, admin, more, words) -> None:
     asked = {"study": study.pk, "choice": "random", "size": "2", "overlap": "1"} | more
-    assert words in admin.post(reverse("review-queues"), asked, follow=True).content.decode()
+    page = admin.post(reverse("review-queues"), asked)
+    assert page.status_code == 200
+    assert words in page.content.decode()
+    assert not ReviewQueue.objects.exists()
+
+
+def test_a_refused_request_keeps_what_was_typed(study, admin) -> None:
+    factories.make_study(study.project, [study.runs.get()])  # the newest, which is offered first
+    asked = {"study": study.pk, "choice": "failures", "size": "many", "overlap": "3"}
+    page = source(admin.post(reverse("review-queues"), asked))
+    assert "Enter a whole number." in page
+    assert f'<option value="{study.pk}" selected>' in page
+    assert '<option value="failures" selected>' in page
+    assert re.search(r'name="size" value="many"', page)
+    assert re.search(r'name="overlap" value="3"', page)
     assert not ReviewQueue.objects.exists()
 
 
@@ -156,6 +173,7 @@ def test_queues_over_hidden_gold_are_for_those_who_see_it() -> None:
     assert reader.get(reverse("review-queue-next", args=[queue.pk])).status_code == 403
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
 def test_by_key_alone_from_one_asked_step_to_the_next(app_server, page, sign_in, study, project) -> None:

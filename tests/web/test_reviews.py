@@ -128,6 +128,7 @@ def test_the_list_can_be_narrowed_and_downloaded(trajectory, project, reviewer) 
     assert reviewer.get(reverse("reviews"), {"verdict": "odd"}).status_code == 404
 
 
+@pytest.mark.slow
 def test_a_study_shows_scores_as_recorded_and_as_reviewed(trajectory, project, reviewer) -> None:
     study = factories.make_study(project, [trajectory.run])
     page = reverse("study", args=[study.pk])

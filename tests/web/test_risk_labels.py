@@ -2,7 +2,6 @@
 
 import io
 import re
-from pathlib import Path
 
 import pytest
 from django.core.management import call_command
@@ -14,7 +13,7 @@ from evaluation.guard.labels import HARMLESS, packaged_labels
 from evaluation.guard.measuring import GuardMeasurement
 from evaluation.models import BadRiskLabel, RiskLabel
 from tests import factories
-from tests.evaluation.sample_rows import import_website
+from tests.quick import first_is_quick
 from tests.signed_in import client_of
 
 CHOSEN = re.compile(r'name="kind"\s+value="(\w+)"[^>]*aria-pressed="true"')
@@ -22,8 +21,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def dataset(tmp_path: Path):
-    return import_website(tmp_path, "casaverde")
+def dataset(casaverde):
+    return casaverde
 
 
 def reviewer(dataset, gold: bool = True):
@@ -51,6 +50,7 @@ def answer_all(dataset, person, kinds: dict[int, str]) -> list[int]:
     return seen
 
 
+@pytest.mark.slow
 def test_two_people_label_every_step_and_the_guard_is_measured_by_them(dataset) -> None:
     rows = GuardMeasurement(dataset).labels_told()
     risky = {one["step"]: one["first"] for one in rows if one["first"] != HARMLESS}
@@ -72,12 +72,13 @@ def test_two_people_label_every_step_and_the_guard_is_measured_by_them(dataset) 
     words = " ".join(re.sub(r"<[^>]*>", " ", page.content.decode()).split())
     assert "42 steps of" in words
     assert "two people each, 2 people in all; 1 of the steps disputed" in words.replace(" ;", ";")
-    assert "one author" not in words.partition("What it is measured against")[2]
+    assert "language models that did not" not in words.partition("What it is measured against")[2]
     out = io.StringIO()
     call_command("guard_report", dataset.name, "--by", "people", stdout=out)
     assert "42 labelled steps, 1 disputed, kappa of two people each" in out.getvalue()
 
 
+@pytest.mark.slow
 def test_what_one_has_said_is_told_nobody_and_its_step_comes_first_for_the_next(dataset) -> None:
     last = Step.objects.filter(turn__conversation__dataset=dataset).order_by("pk").last()
     ann, bea = reviewer(dataset), reviewer(dataset)
@@ -94,6 +95,7 @@ def test_what_one_has_said_is_told_nobody_and_its_step_comes_first_for_the_next(
     assert chosen[1] == "publish"
 
 
+@pytest.mark.slow
 def test_a_third_is_not_asked_and_changes_of_mind_replace(dataset) -> None:
     step = Step.objects.filter(turn__conversation__dataset=dataset).first()
     ann, bea, cyd = (reviewer(dataset) for _ in range(3))
@@ -106,6 +108,7 @@ def test_a_third_is_not_asked_and_changes_of_mind_replace(dataset) -> None:
         RiskLabel.objects.give(step, cyd, "order")
 
 
+@pytest.mark.slow
 def test_once_two_have_labelled_a_step_and_are_told_neither_changes_it(dataset) -> None:
     step = Step.objects.filter(turn__conversation__dataset=dataset).first()
     ann, bea = reviewer(dataset), reviewer(dataset)
@@ -131,6 +134,7 @@ def corrected(step: Step, by, verified_by) -> None:
     CorrectionDesk(found).accept(verified_by)
 
 
+@pytest.mark.slow
 def test_labels_of_an_action_end_with_its_correction_and_people_are_asked_again(dataset) -> None:
     step = Step.objects.filter(turn__conversation__dataset=dataset).first()
     ann, bea = reviewer(dataset), reviewer(dataset)
@@ -150,6 +154,7 @@ def test_labels_of_an_action_end_with_its_correction_and_people_are_asked_again(
     assert RiskLabel.objects.pairs() == {step.pk: sorted([(ann.pk, HARMLESS), (bea.pk, HARMLESS)])}
 
 
+@pytest.mark.slow
 def test_more_than_two_people_agree_by_fleiss(dataset) -> None:
     steps = list(Step.objects.filter(turn__conversation__dataset=dataset)[:3])
     ann, bea, cyd = (reviewer(dataset) for _ in range(3))
@@ -161,6 +166,7 @@ def test_more_than_two_people_agree_by_fleiss(dataset) -> None:
     assert report["kappa"]["value"] == pytest.approx((2 / 3 - 0.5) / 0.5)
 
 
+@pytest.mark.slow
 def test_what_is_no_label_is_refused_and_nothing_is_stored(dataset) -> None:
     step, person = Step.objects.filter(turn__conversation__dataset=dataset).first(), reviewer(dataset)
     client = client_of(person)
@@ -182,7 +188,7 @@ def test_what_is_no_label_is_refused_and_nothing_is_stored(dataset) -> None:
     assert RiskLabel.objects.get().person == person
 
 
-@pytest.mark.parametrize("role", [Role.ANNOTATOR, Role.READER])
+@first_is_quick("role", [Role.ANNOTATOR, Role.READER])
 def test_others_label_nothing(dataset, role: str) -> None:
     step = Step.objects.filter(turn__conversation__dataset=dataset).first()
     client = client_of(factories.make_user(role, dataset.project, sees_test_gold=True))
@@ -191,6 +197,7 @@ def test_others_label_nothing(dataset, role: str) -> None:
     assert client.post(form_of(dataset), told).status_code == 403
 
 
+@pytest.mark.slow
 def test_steps_whose_gold_is_hidden_are_not_asked_about(dataset) -> None:
     """All of this website's steps are of a test split."""
     step = Step.objects.filter(turn__conversation__dataset=dataset).first()
@@ -206,9 +213,26 @@ def test_steps_whose_gold_is_hidden_are_not_asked_about(dataset) -> None:
     assert client.get(f"{address}?by=people").json() == []
 
 
+@pytest.mark.slow
+def test_the_packaged_labels_given_over_rest_by_two_accounts_make_the_same_report(dataset) -> None:
+    told = GuardMeasurement(dataset).labels_told()
+    address, readers = f"/api/datasets/{dataset.pk}/guard-labels/", [reviewer(dataset), reviewer(dataset)]
+    for column, person in zip(("first", "second"), readers, strict=True):
+        client = client_of(person)
+        for one in told:
+            answer = client.post(address, {"step": one["step"], "kind": one[column]}, content_type="application/json")
+            assert answer.status_code == 201, answer.content
+    assert client_of(readers[0]).get(f"{address}?by=people").json() == told
+    packaged, given = GuardMeasurement(dataset).report(), GuardMeasurement(dataset, by="people").report()
+    assert (packaged.pop("people"), packaged.pop("labels_by")) == (0, "models")
+    assert (given.pop("people"), given.pop("labels_by")) == (2, "people")
+    assert given == packaged
+
+
+@pytest.mark.slow
 def test_the_packaged_labels_are_the_default_only_where_there_are_any(dataset) -> None:
     client = client_of(reviewer(dataset))
-    assert client.get(f"/api/datasets/{dataset.pk}/guard-report/").json()["labels_by"] == "readings"
+    assert client.get(f"/api/datasets/{dataset.pk}/guard-report/").json()["labels_by"] == "models"
     other = factories.make_conversation(dataset=factories.make_dataset(dataset.project)).dataset
     assert client.get(f"/api/datasets/{other.pk}/guard-report/").json()["labels_by"] == "people"
     assert len(packaged_labels()) > 200

@@ -32,6 +32,7 @@ def judge(client: Client, verification: Assignment, outcome: str, *defects: dict
     assert post(client, "annotate-verify-judge", verification, **asked)[0] == 200
 
 
+@pytest.mark.slow
 def test_a_returned_cut_is_mended_and_passes_in_round_two() -> None:
     chain = Chain()
     cutter, writer, reviewer = map(client_of, (chain.cutter, chain.writer, chain.reviewer))

@@ -16,11 +16,13 @@ from uuid import uuid4
 import psutil
 import pytest
 
-from webnav_site.embedded import redis_processes
+from webnav_site.embedded.machine import redis_processes
 from webnav_site.supervision import guard
 
 ROOT = Path(__file__).resolve().parents[2]
-USE = "import sys; from webnav_site import services; print(*services.ensure(), flush=True); sys.stdin.readline()"
+USE = (
+    "import sys; from webnav_site.embedded import services; print(*services.ensure(), flush=True); sys.stdin.readline()"
+)
 
 
 @pytest.fixture
@@ -56,7 +58,7 @@ def leave(process: subprocess.Popen) -> None:
 
 
 def ask(var: Path, code: str) -> str:
-    command = [sys.executable, "-c", f"from webnav_site import services; {code}"]
+    command = [sys.executable, "-c", f"from webnav_site.embedded import services; {code}"]
     return subprocess.run(
         command, cwd=ROOT, env=environment(var), check=True, capture_output=True, text=True, timeout=60
     ).stdout
@@ -73,6 +75,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_a_secret_is_made_once_and_readable_by_its_owner_only(var: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: ask(var, "print(services.secret('key'))"), range(4)))
@@ -151,10 +154,11 @@ def test_a_data_folder_that_cannot_be_written_is_said_in_a_sentence(tmp_path: Pa
 
 
 def redis_of(var: Path, code: str) -> list[str]:
-    found = ask(var, f"services.HANG_SECONDS = 0.5; services.embedded.make_var(services.ROOT, services.VAR); {code}")
+    found = ask(var, f"services.HANG_SECONDS = 0.5; services.machine.make_var(services.ROOT, services.VAR); {code}")
     return found.split()
 
 
+@pytest.mark.slow
 def test_a_server_comes_back_at_its_port_or_not_at_all(var: Path) -> None:
     stranger = socket.create_server(("127.0.0.1", 0))
     (var / "redis").mkdir()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from tests.quick import first_is_quick
 from tests.web.running_up import data_folder, free_port, left_running
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,7 +29,7 @@ INTERRUPTED_EARLY = """
 import runpy, sys
 class Interrupting:
     def find_spec(self, name, path=None, target=None):
-        if name == "webnav_site.services":
+        if name == "webnav_site.embedded.services":
             raise KeyboardInterrupt
 sys.meta_path.insert(0, Interrupting())
 sys.argv = ["manage.py", "check"]
@@ -55,6 +56,7 @@ def python(var: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=fresh(var), capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.slow
 def test_reading_settings_starts_nothing_and_writes_nothing(var: Path) -> None:
     done = python(var, "-c", f"{SETTLED}; import django; django.setup(); {LOADED_LITTLE}")
     assert (done.returncode, done.stderr) == (0, "")
@@ -71,6 +73,7 @@ def test_asking_workers_something_starts_nothing(var: Path) -> None:
     assert left_running(var) == []
 
 
+@pytest.mark.slow
 def test_manage_check_needs_no_server(var: Path) -> None:
     done = python(var, "manage.py", "check")
     assert done.returncode == 0, done.stderr
@@ -80,7 +83,7 @@ def test_manage_check_needs_no_server(var: Path) -> None:
     assert left_running(var) == []
 
 
-@pytest.mark.parametrize("value", ["abc", "0", "70000", "8000.0"])
+@first_is_quick("value", ["abc", "0", "70000", "8000.0"])
 def test_a_port_that_is_none_is_told_in_a_line(var: Path, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PORT", value)
     done = python(var, "manage.py", "check")
@@ -141,7 +144,7 @@ def test_a_command_that_asks_the_database_starts_it_and_stops_it(var: Path) -> N
 
 @pytest.mark.slow
 def test_settings_name_the_servers_that_somebody_else_has_started(var: Path) -> None:
-    hold = "from webnav_site import services; services.make_ready(); print('ready', flush=True); input()"
+    hold = "from webnav_site.embedded import services; services.make_ready(); print('ready', flush=True); input()"
     command = [sys.executable, "-c", hold]
     with subprocess.Popen(command, cwd=ROOT, env=fresh(var), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None

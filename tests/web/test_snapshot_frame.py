@@ -89,6 +89,7 @@ def test_more_than_scripts_is_refused(frames):
         show(frames, {"url": "/x", "sandbox": "allow-scripts allow-same-origin", "scripted": True})
 
 
+@pytest.mark.slow
 @pytest.mark.timed
 def test_stepping_between_loaded_pages_is_quick_and_never_blank(frames, views):
     views_ = views(*(page_html(name) for name in ("one", "two", "three")))
@@ -136,6 +137,7 @@ def test_a_later_call_overtakes_an_earlier_one(frames, views):
     assert shown_frame(frames).inner_text("h1") == "two"
 
 
+@pytest.mark.slow
 def test_old_frames_are_destroyed(frames, views):
     for view in views(*(page_html(str(number)) for number in range(7))):
         show(frames, view)
@@ -158,6 +160,7 @@ def test_marks_of_absent_and_undrawn_elements_are_told(frames, views):
     assert told(frames, "marked") == [{"missing": ["999"], "hidden": ["8"]}]
 
 
+@pytest.mark.slow
 def test_marks_can_be_replaced_without_loading_again(frames, views):
     [view] = views(page_html("one"))
     show(frames, view)
@@ -226,6 +229,7 @@ def test_pages_without_scripts_are_shown_with_their_marks_in_view(frames, views,
     assert frames.evaluate("() => pages.setMarks([])") is False
 
 
+@pytest.mark.slow
 @pytest.mark.timed
 def test_a_page_of_twelve_thousand_nodes_is_shown_in_time(frames, views):
     """The budget is 1.5 s on two idle cores; the bound leaves room for a busy machine."""

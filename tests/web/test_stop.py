@@ -12,7 +12,7 @@ import pytest
 from django.core.management import call_command
 
 from tests.web.running_up import ROOT, data_folder, free_port, left_running, read_until, start, wait_until_healthy
-from webnav_site import services
+from webnav_site.embedded import services
 from webnav_site.supervision import daemon, front, lock, processes
 
 
@@ -88,6 +88,7 @@ def test_a_stop_from_elsewhere_ends_everything_and_the_next_start_is_guarded_aga
             assert left_running(var) == []
 
 
+@pytest.mark.slow
 def test_stopping_what_never_ran_starts_nothing(tmp_path: Path) -> None:
     told = subprocess.run(
         [sys.executable, ROOT / "manage.py", "down"],

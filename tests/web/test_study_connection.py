@@ -133,9 +133,6 @@ def test_an_encoder_is_named_for_recipes_that_recall(dataset) -> None:
     assert Through(encoder="vectors").faults([literature.get("mindact")]).keys() == {"encoder"}
 
 
-# The model in the worker ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_the_model_in_the_worker_says_something_and_how_long_it_took() -> None:
     client = client_of(factories.make_superuser())

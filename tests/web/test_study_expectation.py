@@ -8,9 +8,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from agents.cookbook import checking
 from agents.models import Connection, Run
-from agents.recipes import checking, literature
+from agents.recipes import literature
 from annotations.models import Dataset
+from evaluation.studies import expecting
 from evaluation.studies.expecting import Expected, Forecast, expected
 from evaluation.studies.running import create_study
 from tests import factories
@@ -50,6 +52,35 @@ def test_steps_and_time_follow_from_the_last_run_of_a_recipe(dataset: Dataset, r
     assert of(dataset, ["grounded"], "train", "test_task").runs == 2
     factories.make_run(dataset, recipe_name="grounded", state="queued")
     assert of(dataset, ["grounded"], "train").seconds == 6.0, "one without a step tells nothing"
+
+
+def ranked(dataset: Dataset, recipe: str, seconds: float, rank: float, model: str = "ours") -> None:
+    """A run of the recipe whose steps took that long, ranking as a part of it."""
+    settings = literature.to_dict(literature.override(literature.get(recipe), {"rank.model": model}))
+    run = factories.make_run(dataset, recipe_name=recipe, recipe=settings, state="done")
+    factories.make_trajectory(run, dataset.conversations.first())
+    run.steps.update(milliseconds=seconds * 1000, trace={"seconds": {"rank": rank, "plan": seconds - rank}})
+
+
+def test_ranking_is_told_as_if_nobody_had_ranked_the_pages_before(dataset: Dataset, monkeypatch) -> None:
+    monkeypatch.setattr(expecting, "unready", lambda recipe, dataset: "")
+    ranked(dataset, "deberta", 4.0, 4.0)
+    ranked(dataset, "deberta", 0.1, 0.1)
+    ranked(dataset, "mindact", 2.1, 0.1)
+
+    def told(*recipes: str, model: str = "ours") -> Expected:
+        return of(dataset, [*recipes], "train", overrides={"rank.model": model})
+
+    found = told("deberta", "mindact")
+    assert (found.seconds, found.ranking) == (pytest.approx(12 * (4 + 6)), pytest.approx(12 * 8))
+    assert "1 min 36 s of it at most are saved where the same pages were ranked before." in found.sentences()
+    assert found.times(2).ranking == pytest.approx(2 * 12 * 8)
+    ranked(dataset, "grounded", 2.0, 1.0)
+    assert (told("grounded").seconds, told("grounded").ranking) == (24.0, 0.0), "a ranker of which nothing is kept"
+    ranked(dataset, "deberta", 3.0, 3.0, "other")
+    assert told("deberta", model="other").seconds == pytest.approx(12 * 3), "other weights rank at their own pace"
+    ranked(factories.make_dataset(), "deberta", 9.0, 9.0)
+    assert told("deberta").seconds == pytest.approx(12 * 4), "of other pages"
 
 
 def test_the_first_conversations_count_as_the_study_takes_them(dataset: Dataset, ran: Run) -> None:
@@ -167,8 +198,27 @@ def test_an_endpoint_that_a_setting_names_costs_what_its_connection_says(
 
 
 def test_what_waits_before_it_is_counted(dataset: Dataset, ran: Run) -> None:
-    factories.make_shard(factories.make_run(dataset, state="queued"))
-    assert "It begins when its turn comes: 1 other run came before it." in of(dataset, ["grounded"]).sentences()
+    factories.make_run(dataset, recipe_name="never-run", state="queued")
+    assert "It begins when its turn comes: 1 run came before it." in of(dataset, ["grounded"]).sentences()
+    factories.make_run(dataset, recipe_name="grounded", state="queued", step_count=20)
+    factories.make_job(dataset.project, kind="train", params={"name": "mine"}, state="queued")
+    said = "It begins when its turn comes, in more than 10 s: 2 runs and 1 job came before it."
+    assert said in of(dataset, ["grounded"]).sentences()
+
+
+def test_recipes_whose_time_is_not_known_are_named_beside_the_time_of_the_others(
+    dataset: Dataset, ran: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(expecting, "unready", lambda recipe, dataset: "")
+    found = of(dataset, ["grounded", "deberta", "mindact"], "train")
+    assert (found.seconds, found.unknown) == (6.0, ["deberta", "mindact"])
+    said = found.sentences()
+    place = said.index("About 6 s on one worker with its models loaded, as earlier runs took.")
+    assert said[place + 1] == "+ 2 recipes whose time is not known: deberta, mindact."
+    assert not [one for one in of(dataset, ["grounded"], "train").sentences() if "not known" in one]
+    assert "+ 1 recipe whose time is not known: deberta." in form(
+        dataset, f"?dataset={dataset.name}&recipes=grounded&recipes=deberta&splits=train"
+    )
 
 
 def form(dataset: Dataset, query: str = "") -> str:
@@ -200,3 +250,13 @@ def test_recipes_stand_below_their_paper_and_what_is_chosen_is_open(dataset: Dat
     assert 'value="deberta"' in named["Mind2Web (2023)"]
     opened = [name for name, part in named.items() if part.partition(">")[0].strip() == "open"]
     assert opened == ["Comes with WebNav", "Mind2Web (2023)"], "the first and what is chosen"
+
+
+def test_workflows_for_which_whole_pages_leave_no_room_are_told_before_a_study(dataset: Dataset, monkeypatch) -> None:
+    monkeypatch.setattr(expecting, "unready", lambda recipe, dataset: "")
+    beside = {"recall.workflows": "environment", "plan.model": "mine"}
+    words = "mindact: Workflows stand before recalled pages, and a prompt of more than 2,048 tokens is cut"
+    assert any(said.startswith(words) for said in of(dataset, ["mindact"], "train", overrides=beside).sentences())
+    for other in ({"plan.model": "mine"}, beside | {"simplify.memory_pages": "simplified"}):
+        told = of(dataset, ["mindact"], "train", overrides=other).sentences()
+        assert not any("is cut at its beginning" in said for said in told)

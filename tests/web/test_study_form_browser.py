@@ -9,6 +9,7 @@ from tests import factories
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
+@pytest.mark.slow
 def test_an_answer_that_comes_late_does_not_replace_that_of_a_later_choice(app_server, page, sign_in) -> None:
     dataset = factories.make_dataset()
     for _ in range(3):

@@ -9,6 +9,7 @@ from agents.models import Drive, Run, Trajectory
 from annotations.models import Conversation, Project, Role
 from evaluation.models import Shard, Study
 from tests import factories
+from tests.quick import first_is_quick
 from tests.signed_in import client_of
 
 pytestmark = pytest.mark.django_db
@@ -90,7 +91,7 @@ def test_only_its_user_speaks_and_only_when_the_agent_stands_still(project: Proj
     assert does(ada, "say", token=token, said="Again.").status_code == 409
 
 
-@pytest.mark.parametrize("what", ["say", "content", "not content", "beat", "back", "act"])
+@first_is_quick("what", ["say", "content", "not content", "beat", "back", "act"])
 def test_who_holds_nothing_does_nothing_where_nobody_has_come_yet(project: Project, what: str) -> None:
     ada = factories.make_user(Role.ADMIN, project, username="ada")
     found = Trajectory.objects.get(pk=begin(project, ada).json()["id"])

@@ -74,6 +74,7 @@ def say(page: Page, words: str) -> None:
     page.keyboard.press("Enter")
 
 
+@pytest.mark.slow
 def test_a_person_types_turn_by_turn_answers_and_ends_it(
     app_server, page: Page, sign_in, project: Project, worker
 ) -> None:
@@ -126,6 +127,7 @@ def test_a_person_types_turn_by_turn_answers_and_ends_it(
     assert Trajectory.objects.get().run.state == "done"
 
 
+@pytest.mark.slow
 def test_what_is_said_while_the_agent_acts_needs_a_pause_and_ends_its_turn(
     app_server, page: Page, sign_in, project: Project, worker, monkeypatch
 ) -> None:

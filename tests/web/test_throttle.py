@@ -16,6 +16,7 @@ from annotations.access import counters, throttle
 from annotations.access.counters import Counted, TryLimits
 from annotations.models import TryCount
 from tests import factories
+from tests.quick import first_is_quick
 
 PASSWORD = "a-long-enough-1"
 FREE = throttle.ACCOUNT.free
@@ -35,7 +36,7 @@ def api_login(client: Client, password: str, name: str = "ada", **extra) -> int:
     return client.post("/api/auth/login/", body, content_type="application/json", **extra).status_code
 
 
-@pytest.mark.parametrize("door", [sign_in, api_login])
+@first_is_quick("door", [sign_in, api_login])
 def test_sixty_wrong_tries_are_stopped_whatever_a_proxy_header_says(ada, door: Callable[..., int]) -> None:
     codes = [door(Client(), str(guess), headers={"X-Forwarded-For": f"10.0.0.{guess}"}) for guess in range(60)]
     assert sum(code != 429 for code in codes) <= FREE + 1  # one more where the machine is slow
@@ -151,6 +152,7 @@ def test_one_client_that_tries_many_accounts_waits(db) -> None:
     assert codes == [200] * throttle.CLIENT.free + [429]
 
 
+@pytest.mark.slow
 def test_signing_in_to_ones_own_account_buys_no_free_tries(db) -> None:
     factories.make_user(username="eve", password=PASSWORD)
     for number in range(throttle.CLIENT.free):
@@ -160,6 +162,7 @@ def test_signing_in_to_ones_own_account_buys_no_free_tries(db) -> None:
     assert sign_in(Client(), "wrong", "another") == 429
 
 
+@pytest.mark.slow
 def test_clients_are_told_apart_by_what_a_named_proxy_says(ada, settings) -> None:
     settings.TRUSTED_PROXIES = ["127.0.0.1"]
     for number in range(throttle.CLIENT.free):
@@ -183,9 +186,6 @@ def test_changing_ones_password_and_confirming_who_one_is_count_too(ada) -> None
     assert client.post("/account/confirm/", {"password": PASSWORD}).status_code == 429
     ada.refresh_from_db()
     assert ada.check_password(PASSWORD)
-
-
-# Where it is counted ------------------------------------------------------------------------------------------------
 
 
 def test_counts_are_shared_by_processes(transactional_db, app_server) -> None:

@@ -6,13 +6,13 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 from django.utils import timezone
-from drf_spectacular.generators import SchemaGenerator
 from knox.models import AuthToken
 
 from annotations.access.tokens import make_token
 from annotations.models import Scope, TokenGrant
 from tests import factories
 from tests.signed_in import client_of
+from tests.web.api_schema import api_schema
 from tests.web.reading import source
 from tests.web.world import ACTS, make_world
 
@@ -53,7 +53,7 @@ def needed(method: str, route: str) -> str | None:
 
 def routes() -> list[tuple[str, str]]:
     """(method, route) of everything that the API answers."""
-    paths = SchemaGenerator().get_schema(public=True)["paths"]
+    paths = api_schema()["paths"]
     return [
         (method.upper(), re.sub(r"{\w+}", "{}", path).removeprefix("/api/"))
         for path, methods in paths.items()
@@ -65,6 +65,7 @@ def headers_of(user, *scopes: str) -> dict[str, str]:
     return {"Authorization": f"Token {make_token(user, list(scopes), 1)[1]}"}
 
 
+@pytest.mark.slow
 def test_every_route_and_method_asks_for_its_scope() -> None:
     """A token that lacks the one scope is refused, a token of that scope gets past the question."""
     world = make_world()

@@ -9,6 +9,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from annotations.access.middleware import NUL, TOO_LARGE, UnstorableInputMiddleware
 from annotations.models import Dataset
 from tests import factories
+from tests.quick import first_is_quick
 from tests.signed_in import client_of
 from tests.web.world import World, make_world
 
@@ -51,7 +52,7 @@ def test_no_address_with_u0000_is_found(world: World, admin: Client) -> None:
     assert admin.get(f"/datasets/{name}/releases/%00/export/").status_code == 404
 
 
-@pytest.mark.parametrize(
+@first_is_quick(
     ("path", "body"),
     [
         ("exports/", {"dataset": "\0", "format": "jsonl"}),
@@ -95,7 +96,7 @@ def test_numbers_beyond_a_column_are_named_by_their_field(world: World, admin: C
     assert (answer.status_code, "limit" in answer.context["form"].errors) == (200, True)
 
 
-@pytest.mark.parametrize("digits", ["9" * 5000, "\u0663" * 20, "9" * 18])
+@first_is_quick("digits", ["9" * 5000, "\u0663" * 20, "9" * 18])
 def test_digits_by_the_thousand_are_no_number(world: World, admin: Client, digits: str) -> None:
     """Python reads no whole number of more than 4,300 digits."""
     keys, dataset = world.keys, Dataset.objects.get(pk=world.keys["datasets"]).name

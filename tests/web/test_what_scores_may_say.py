@@ -39,6 +39,7 @@ def study_of(*runs: Run) -> Study:
     return factories.make_study(runs[0].dataset.project, list(runs))
 
 
+@pytest.mark.slow
 def test_an_agent_that_only_ranks_has_no_score_that_asks_for_an_operation(dataset: Dataset) -> None:
     ranks, plans = decided(dataset, "deberta"), decided(dataset, "grounded")
     kept = set(Score.objects.filter(run=ranks).values_list("metric", flat=True))
@@ -65,6 +66,7 @@ def test_a_study_of_agents_that_only_rank_compares_the_elements(dataset: Dataset
     assert "Element accuracy, percent, with its 95 % interval" in " ".join(source(client.get("/")).split())
 
 
+@pytest.mark.slow
 def test_an_interval_of_few_conversations_is_told_so_in_table_drawing_and_api(dataset: Dataset) -> None:
     run, other = decided(dataset, "grounded"), decided(dataset, "grounded", seed=1)
     study = study_of(run)

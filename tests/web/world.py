@@ -28,7 +28,7 @@ LISTS = (
     *("corrections", "turn-corrections"),
     *("snapshots", "screenshots", "rationales", "jobs", "memory-snippets", "exemplars", "workflows", "runs"),
     *("prompt-packs", "guard-rules"),
-    *("models", "trajectories", "studies", "shards", "scores", "reviews", "review-queues"),
+    *("models", "trajectories", "studies", "shards", "scores", "reviews", "review-queues", "judge-verdicts"),
     *("campaigns", "sessions", "items", "assignments", "proposals", "verdicts", "bulk-accepts", "disputes", "comments"),
     "releases",
 )
@@ -40,7 +40,7 @@ READS = (
     *("runs/{}/findings/", "studies/{}/metrics/", "studies/{}/metrics.csv", "studies/{}/report/", "jobs/{}/file/"),
     *("datasets/{}/guard-labels/", "datasets/{}/guard-report/", "campaigns/{}/checks/"),
     *("datasets/{}/lessons/", "datasets/{}/lessons.jsonl"),
-    *("review-queues/{}/progress/", "review-queues/{}/agreement/"),
+    *("review-queues/{}/progress/", "review-queues/{}/agreement/", "studies/{}/judges/"),
 )
 WRITES = ("jobs/{}/cancel/", "jobs/{}/retry/", "studies/{}/budget/", "studies/{}/cancel/", "studies/{}/resume/")
 ACTS = tuple(f"assignments/{{}}/{what}/" for what in ("take", "edits", "submit", "give-back", "judge"))
@@ -52,6 +52,7 @@ CORRECTING = tuple(
 )
 ACTS += CORRECTING
 STARTS = ("imports", "exports", "studies", "studies/forecast", "live-goals", "demonstrations", "typed-conversations")
+STARTS += ("guard-forecasts", "judgings", "judgings/forecast")
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,7 @@ def make_world(split: str = "train") -> World:
         "shards": factories.make_shard(trajectory.run).pk,
         "scores": factories.make_score(trajectory.run).pk,
         "review-queues": make_queue(None, study, "random", 2, 1).pk,
+        "judge-verdicts": factories.make_judge_verdict(trajectory).pk,
         "reviews": Review.objects.give(trajectory, trajectory.steps.first(), factories.make_user(), "gold_wrong").pk,
     }
     return World(project, keys | _work(dataset, conversation))

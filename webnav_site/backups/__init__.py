@@ -1,4 +1,4 @@
 """Backup and restore: one sealed archive of database, files, models and secrets.
 
-May import all of `annotations` and `agents`.
+May import `embedded` and all of `agents` and `annotations`.
 """

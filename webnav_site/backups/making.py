@@ -19,7 +19,7 @@ from annotations.hosts.code import code_revision
 from webnav_site.backups.archive import ArchiveWriter, Version
 from webnav_site.backups.contents import HeldFiles, StoredFile, name_in_storage
 from webnav_site.backups.sealing import sealed
-from webnav_site.postgres_tools import started_tool
+from webnav_site.embedded.postgres_tools import started_tool
 
 
 def backup(path: Path, recipient: str = "") -> ArchiveWriter:

@@ -27,7 +27,7 @@ from webnav_site.backups.archive import ArchiveDamaged, Manifest, Version
 from webnav_site.backups.contents import STORED, folders, name_in_storage
 from webnav_site.backups.making import row_counts
 from webnav_site.backups.sealing import opened
-from webnav_site.postgres_tools import started_tool
+from webnav_site.embedded.postgres_tools import started_tool
 
 CHUNK = 1024**2
 # In the same transaction as the restored tables: a restore that fails leaves everything as it was.

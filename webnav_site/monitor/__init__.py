@@ -1,1 +1,3 @@
-"""What operators see: logs, metrics, traces, the operator's page. May import all of `annotations` and `evaluation`."""
+"""What operators see: logs, metrics, traces, the operator's page. May import `workers` and all of `annotations` and
+`evaluation`.
+"""

@@ -24,7 +24,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     be what failed. Django calls it while it handles the error."""
     error_id = getattr(request, "error_id", "")
     error = sys.exc_info()[1]
-    status, detail = _said(error)
+    status, detail = _status_and_words(error)
     if request.path.startswith("/api/"):
         response: HttpResponse = JsonResponse({"detail": detail or UNKNOWN, "error_id": error_id}, status=status)
     else:
@@ -50,7 +50,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     return defaults.bad_request(request, exception)
 
 
-def _said(error: BaseException | None) -> tuple[int, str]:
+def _status_and_words(error: BaseException | None) -> tuple[int, str]:
     """The status of a failure, and a sentence for people; "" where there is nothing to say."""
     if disk := full_disk.said(error):
         return 507, disk

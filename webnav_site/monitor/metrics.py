@@ -28,7 +28,8 @@ from annotations.access.clients import client_address, networks
 from annotations.models import Job, Leased
 from annotations.monitor import counters
 from evaluation.models import Shard
-from webnav_site.monitor import sizes, workers
+from webnav_site.monitor import sizes
+from webnav_site.workers import reporting
 
 QUEUES = ("default", "io", "gpu")
 
@@ -88,7 +89,7 @@ def _from_redis() -> Iterator[Metric]:
             yield _counter(metric, rows)
         else:
             yield _histogram(metric, rows)
-    yield from _workers(workers.alive())
+    yield from _workers(reporting.alive())
     if settings.CELERY_BROKER_URL.startswith(("redis://", "rediss://")):
         with redis.Redis.from_url(settings.CELERY_BROKER_URL, socket_timeout=2, socket_connect_timeout=2) as broker:
             waiting = [((queue,), float(broker.llen(queue))) for queue in QUEUES]

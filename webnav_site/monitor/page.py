@@ -1,6 +1,6 @@
 """The operator's page: who works, what waits, how large everything is, what went wrong; for superusers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,7 +13,9 @@ from django.views.decorators.http import require_safe
 
 from annotations.monitor import errors
 from annotations.retention.forgetting import estimates
-from webnav_site.monitor import metrics, samples, sizes, slow_queries, workers
+from annotations.text.amounts import whole
+from webnav_site.monitor import metrics, samples, sizes, slow_queries
+from webnav_site.workers import reporting
 
 RATES = (("requests", "Requests a minute"), ("steps", "Steps a minute"), ("errors", "Errors a minute"))
 LONGEST_DAYS = 36500
@@ -24,7 +26,7 @@ def operations(request: HttpRequest) -> HttpResponse:
     _require_superuser(request)
     taken = _asked(samples.read, [])
     waiting = metrics.queues()
-    alive = _asked(workers.alive, [])
+    alive = _asked(reporting.alive, [])
     context = {
         "workers": [_worker(worker) for worker in alive],
         "queues": [
@@ -37,17 +39,29 @@ def operations(request: HttpRequest) -> HttpResponse:
             }
             for queue, (depth, oldest) in waiting.items()
         ],
+        "points": _points(taken, waiting),
         "rates": [(label, samples.spark(samples.series(taken, name))) for name, label in RATES],
         "gpus": {(worker["host"], gpu["index"]): gpu for worker in alive for gpu in worker["gpus"]},
         "errors": [entry | {"when": _moment(entry["at"])} for entry in _asked(errors.recent, [])],
         "slow": [entry | {"when": _moment(entry["at"])} for entry in _asked(slow_queries.recent, [])],
         "slow_ms": settings.SLOW_QUERY_MS,
-        "beat": [(task, _moment(at)) for task, at in sorted(_asked(workers.beat_sent, {}).items())],
-        "redis_answers": _asked(lambda: bool(workers.beat_sent()) or True, False),
+        "beat": [(task, _moment(at)) for task, at in sorted(_asked(reporting.beat_sent, {}).items())],
+        "redis_answers": _asked(lambda: bool(reporting.beat_sent()) or True, False),
         "width": samples.WIDTH,
         "height": samples.HEIGHT,
     }
     return render(request, "operations.html", context | _sizes(request))
+
+
+def _points(taken: list[dict[str, float]], queues: Iterable[str]) -> dict[str, Any] | None:
+    """The points of all lines of the page as a table, the newest first; None where nothing is drawn."""
+    if len(taken) < 2:
+        return None
+    drawn = [*((f"{queue} depth", f"Waiting in {queue}") for queue in queues), *RATES]
+    columns = [dict(samples.series(taken, name)) for name, _ in drawn]
+    times = [sample["at"] for sample in reversed(taken[1:])]  # of what grows the first point has no pace
+    rows = [(_moment(at), [column.get(at, 0.0) for column in columns]) for at in times]
+    return {"names": [label for _, label in drawn], "rows": rows}
 
 
 @require_safe
@@ -55,8 +69,8 @@ def retention(request: HttpRequest) -> HttpResponse:
     """The page of retention: how much forgetting would free now, and with another number of days, before anything is
     done."""
     _require_superuser(request)
-    given = request.GET.get("days", "")
-    days = min(int(given), LONGEST_DAYS) if given.isdecimal() and len(given) < 9 else None
+    given = whole(request.GET.get("days", ""))
+    days = None if given is None else min(given, LONGEST_DAYS)
     found = estimates()
     others = [None] * len(found) if days is None else [other for _, other in estimates(days)]
     rows = [(kind, would, other) for (kind, would), other in zip(found, others, strict=True)]

@@ -50,7 +50,7 @@ def _pass_ids_on(headers: dict[str, Any], **kwargs: Any) -> None:
         headers[HEADER] = {**headers.get(HEADER, {}), **passed}
 
 
-class _Running:
+class _TaskStarts:
     """When each task of this process began; several are under way where a task runs others itself."""
 
     begun: dict[str, float] = {}
@@ -63,12 +63,12 @@ def _bind(task_id: str, task: Any, args: Any, **kwargs: Any) -> None:
     bound = dict(getattr(task.request, HEADER, None) or (task.request.headers or {}).get(HEADER) or {})
     watched = ExitStack()
     watched.enter_context(span("task", **({"traceparent": bound.pop("traceparent", "")} | bound | {"task": task.name})))
-    _Running.spans[task_id] = watched
+    _TaskStarts.spans[task_id] = watched
     bound |= {"task": task.name, "task_id": task_id}
     if (name := ARGUMENTS.get(task.name)) and args:
         bound[name] = args[0]
     structlog.contextvars.bind_contextvars(**bound)
-    _Running.begun[task_id] = time.perf_counter()
+    _TaskStarts.begun[task_id] = time.perf_counter()
 
 
 @signals.task_failure.connect
@@ -80,8 +80,8 @@ def _failed(sender: Any, task_id: str, exception: BaseException, **kwargs: Any) 
 
 @signals.task_postrun.connect
 def _end(task_id: str, task: Any, state: str | None = None, **kwargs: Any) -> None:
-    seconds = time.perf_counter() - _Running.begun.pop(task_id, time.perf_counter())
-    if watched := _Running.spans.pop(task_id, None):
+    seconds = time.perf_counter() - _TaskStarts.begun.pop(task_id, time.perf_counter())
+    if watched := _TaskStarts.spans.pop(task_id, None):
         watched.close()
     counters.TASKS.observe(task.name, state or "UNKNOWN", amount=seconds)
     logger.info("%s %s", task.name, state, extra={"ms": round(seconds * 1000, 1)})

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 from supervisor import events, supervisord
 
-from webnav_site import services
+from webnav_site.embedded import services
 from webnav_site.supervision import lock, processes, programs
 
 LOCK = 3  # supervisord closes inherited files from 5 on when it is told to reload, and none of them before

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import psycopg
 
-from webnav_site import services
+from webnav_site.embedded import services
 from webnav_site.supervision import daemon, lock, processes, reserve
 
 logger = logging.getLogger("guard")

@@ -9,7 +9,12 @@ import os
 import socket
 import sys
 import time
+from contextlib import suppress
 
+import redis
+
+from annotations.monitor import starting
+from webnav_site.embedded import services
 from webnav_site.supervision import processes
 from webnav_site.supervision.programs import procfile
 
@@ -20,9 +25,19 @@ LOOK_SECONDS = 0.2
 
 def main(name: str) -> None:
     processes.kill(processes.marked(name))
+    tell_of_worker(procfile()[name])
     if name != PAGE:
         wait_for_page(time.monotonic() + PATIENCE_SECONDS)
     os.execv("/bin/sh", ["sh", "-c", procfile()[name]])
+
+
+def tell_of_worker(command: str) -> None:
+    """Say of which queues a worker starts, if the command starts one, so that pages do not ask people for one."""
+    words = command.split()
+    if "celery" not in words or "-Q" not in words[:-1]:
+        return
+    with suppress(redis.RedisError), redis.Redis.from_url(services.addresses()[1], socket_timeout=2) as server:
+        starting.tell(server, words[words.index("-Q") + 1].split(","))
 
 
 def wait_for_page(until: float) -> None:

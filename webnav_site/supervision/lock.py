@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from webnav_site import services
+from webnav_site.embedded import services
 
 
 class Holder(NamedTuple):

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import psutil
 
-from webnav_site import services
+from webnav_site.embedded import services
 
 MARK = "WEBNAV_RUN"  # in the environment of every process that is supervised: the data folder
 PROGRAM = "SUPERVISOR_PROCESS_NAME"  # set by supervisord for what it starts

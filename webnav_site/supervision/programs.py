@@ -5,7 +5,7 @@ import hashlib
 import sys
 from pathlib import Path
 
-from webnav_site import embedded, services
+from webnav_site.embedded import machine, services
 
 STOP_SECONDS = 25  # for a worker to reach its next batch and give its work back; then it is killed, which loses nothing
 LOG_BYTES = "5MB"
@@ -102,4 +102,4 @@ def _program(name: str, command: str, priority: int, values: dict[str, str]) -> 
 def _socket() -> Path:
     """The path of the socket at which `supervisorctl` finds the supervisor. It is short, as paths of sockets are
     limited."""
-    return embedded.runtime_folder() / f"{hashlib.sha256(str(services.VAR).encode()).hexdigest()[:10]}.sock"
+    return machine.runtime_folder() / f"{hashlib.sha256(str(services.VAR).encode()).hexdigest()[:10]}.sock"

@@ -78,7 +78,7 @@ class SampleSitesEnvironment(browser.OwnBrowser):
         start = VisitState(page="home", **goals.start)
         visit = SiteVisit(SITES[goals.website], start, Disturbance.of(task, seed))
         self._begin(visit)
-        self._conversation = _Conversation(goals, visit, self.asking)
+        self._conversation = _TalkingUser(goals, visit, self.asking)
         first, *later = self._conversation.instructions
         site = self.visit.site
         where = (site.NAME, site.DOMAIN, site.SUBDOMAIN)
@@ -170,7 +170,7 @@ class FreeVisits(SampleSitesEnvironment):
         return ActionEffect(self._with_problem(words), 0.0, action.operation == "STOP", self.observe())
 
 
-class _Conversation:
+class _TalkingUser:
     """How far an episode has come in its conversation: the turns that ended, and the current one."""
 
     def __init__(self, goals: ConversationGoals, visit: SiteVisit, asking: bool) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
+from agents.cookbook import checking, saved
+from agents.management.changes import add_changes, add_limits, changes_in, limits_in
 from agents.models import TrainedModel
-from agents.recipes import checking, saved
 from agents.recipes.literature import Recipe
-from agents.stages.registry import trained_for
+from agents.stages.registry import RANKERS, trained_for
 from agents.training import card
 from agents.training.jobs import BASES, as_asked, run_inline, start_training
 from agents.training.presets import TrainingPreset
@@ -19,12 +20,7 @@ from annotations.jobs.following import Standing, follow
 from annotations.management.named import dataset_named
 from annotations.models import Dataset, Job, Split
 
-
-def _pair(setting: str) -> tuple[str, str]:
-    key, equals, value = setting.partition("=")
-    if not equals or not key:
-        raise CommandError(f"--set takes key=value, got {setting!r}")
-    return key, value
+TRAINERS = {"rank": "manage.py train_ranker", "plan": "manage.py train_planner"}
 
 
 def _line(state: str, values: Mapping[str, Any]) -> str:
@@ -49,23 +45,19 @@ class TrainCommand(BaseCommand):
             "--recipe", metavar="NAME", help="train what this recipe asks: its memory, pages, wording and limits"
         )
         parser.add_argument("--name", required=True, help="of the model: recipes call it so")
-        parser.add_argument("--base", default="", help=f"folder or Hugging Face name to start from ({published})")
+        parser.add_argument(
+            "--base",
+            default="",
+            help=f"folder or Hugging Face name to start from (default: the recipe's own, else {published})",
+        )
         parser.add_argument("--split", choices=[Split.TRAIN.value], default=Split.TRAIN.value)
         parser.add_argument(
             "--lessons",
             action="store_true",
             help="learn too from what people taught of these steps by verdicts and corrections",
         )
-        parser.add_argument("--limit", type=int, metavar="N", help="the first N conversations")
-        parser.add_argument(
-            "--set",
-            nargs="+",
-            action="extend",
-            default=[],
-            metavar="key=value",
-            dest="changes",
-            help="of the training (epochs=3), or with a dot of the recipe (recall.k=5)",
-        )
+        parser.add_argument("--limit", type=int, metavar="N", help="N conversations, evenly spread over the split")
+        add_changes(parser, "of the training (epochs=3), or with a dot of the recipe (recall.k=5)")
         if self.presets:
             words = "; ".join(f"{name}: {preset.paper}" for name, preset in self.presets.items())
             parser.add_argument("--preset", choices=self.presets, help=f"settings and base as published ({words})")
@@ -74,6 +66,7 @@ class TrainCommand(BaseCommand):
         parser.add_argument(
             "--devices", type=int, metavar="N", help="devices that share a step: N times as many examples in each"
         )
+        add_limits(parser, "what a language model is asked for its samples")
         parser.add_argument("--inline", action="store_true", help="train in this process")
         parser.add_argument("--json", action="store_true", help="print one line of JSON")
 
@@ -92,15 +85,9 @@ class TrainCommand(BaseCommand):
 
     def changes(self, options: dict[str, Any]) -> dict[str, Any]:
         """The settings that the options change: those of --preset, over them those of --set, --epochs and --devices."""
-        preset = set(options["preset"].settings) if options.get("preset") else set()
-        changes: dict[str, Any] = dict(options["preset"].settings) if preset else {}
-        for setting in options["changes"]:
-            key, value = _pair(setting)
-            if key in changes and key not in preset:
-                raise CommandError(f"--set gives {key} twice: {changes[key]} and {value}")
-            changes[key] = value
+        preset: dict[str, Any] = dict(options["preset"].settings) if options.get("preset") else {}
         named = {name: options[name] for name in ("epochs", "devices") if options[name] is not None}
-        return changes | named
+        return preset | changes_in(options["changes"]) | named
 
     def recipe(self, name: str | None, changes: dict[str, Any]) -> Recipe | None:
         """The recipe of --recipe; takes its own settings, those with a dot, out of the changes."""
@@ -109,6 +96,11 @@ class TrainCommand(BaseCommand):
             if own:
                 raise CommandError(f"{', '.join(own)}: settings of a recipe, and --recipe names none")
             return None
+        stage, other = ("rank", "plan") if set(self.kinds) & set(RANKERS) else ("plan", "rank")
+        if f"{other}.base" in own:
+            raise CommandError(f"{other}.base is what another model is trained from: set it for {TRAINERS[other]}")
+        if f"{stage}.base" in own:  # a model that the recipe names is not the one to be trained
+            own = {f"{stage}.model": ""} | own
         try:
             return checking.vary(as_asked(saved.get(name)), own)
         except ValueError as error:
@@ -129,14 +121,17 @@ class TrainCommand(BaseCommand):
         preset = self.presets.get(options.get("preset") or "")
         options = options | {"preset": preset}
         changes = self.changes(options)
+        named = {"rank.base", "plan.base"} & changes.keys()
+        if named and options["base"]:
+            raise CommandError(f"--base and {min(named)} both name what to start from: give one of them")
         recipe = self.recipe(options["recipe"], changes)
         try:
-            return start_training(
+            model = start_training(
                 user=None,
                 dataset=dataset,
                 kind=self.kind(options["kind"] or (preset.kind if preset else None), recipe),
                 name=options["name"],
-                base=options["base"] or (preset.base if preset else ""),
+                base=options["base"] or (preset.base if preset and not named else ""),
                 split=options["split"],
                 limit=options["limit"],
                 seed=options["seed"],
@@ -144,11 +139,13 @@ class TrainCommand(BaseCommand):
                 recipe=recipe,
                 publish=not options["inline"],
                 taught=options["lessons"],
+                budget=limits_in(options),
             )
-        except ValidationError as error:
-            raise CommandError(" ".join(error.messages)) from error
-        except ValueError as error:
-            raise CommandError(str(error)) from error
+            for said in model.current_job().params.get("asks", ()):
+                self.stderr.write(said)
+            return model
+        except (ValidationError, ValueError) as error:
+            raise CommandError(" ".join(getattr(error, "messages", [str(error)]))) from error
 
     def _follow(self, model: TrainedModel) -> Job:
         def look() -> Standing:

@@ -8,8 +8,8 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
+from agents.cookbook import saved, starters
 from agents.management.memory_jobs import end, tell_errors
-from agents.recipes import saved, starters
 from agents.recipes.literature import Recipe
 from agents.training import preparing
 from agents.training.preparing import Ingredient, Preparing

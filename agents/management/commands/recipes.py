@@ -7,7 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from agents.recipes import deviations, published, saved, sentences
+from agents.cookbook import deviations, saved, sentences
+from agents.recipes import published
 from agents.recipes.literature import Recipe, to_dict
 from agents.training import preparing
 from annotations.models import Project

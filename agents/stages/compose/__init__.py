@@ -1,5 +1,4 @@
 """Stage `compose`: puts the prompt together from what earlier stages left.
 
-May import `llm`, `prompts`, `recipes`, `stages`, `generators`, `stages/simplify`, `words`, `weblinx` and
-`annotations/dom`.
+May import `llm`, `prompts`, `recipes`, `stages`, `stages/simplify`, `weblinx`, `words` and `annotations/dom`.
 """

@@ -1,18 +1,19 @@
-"""WebLINX's prompt (dmr_wma.md A6): instruction, last turns and candidates, cut part by part. Core."""
+"""WebLINX's prompt (sources.md A6): instruction, last turns and candidates, cut part by part. Core."""
 
 from collections.abc import Sequence
 
-from agents.generators.chosen import generator_of
 from agents.llm.protocol import Message
 from agents.recipes.literature import Recipe
+from agents.stages.answering import generator_of
 from agents.stages.kind import Beside, Parts, StageKind, prompt_of, unless
 from agents.stages.models import idle_elsewhere
 from agents.stages.state import StepState
 from agents.weblinx.documents import ElementLimit, documents
 from agents.weblinx.prompt import PromptSettings, messages, plain_text, prompt_turns, user_first
 from agents.weblinx.quirks import WeblinxQuirks
-from agents.weblinx.tokens import FastTokenizer, SpanTokenizer
+from agents.weblinx.tokens import FastTokenizer, ReadOnce, SpanTokenizer
 from agents.weblinx.truncation import PromptCandidate
+from agents.weblinx.turns import Demo
 from agents.weblinx.wording import WeblinxWording
 from agents.words.generator import ChatPrompt
 from annotations.dom.limits import PageError
@@ -23,6 +24,19 @@ class _Spans:
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         return [(start, min(start + 4, len(text))) for start in range(0, len(text), 4)]
+
+
+class _AskedTurns:
+    """The indices of the turns that models are asked about, found once for each demonstration."""
+
+    def __init__(self, quirks: WeblinxQuirks) -> None:
+        self.quirks = quirks
+        self._known: dict[int, frozenset[int]] = {}
+
+    def of(self, demo: Demo) -> frozenset[int]:
+        if id(demo) not in self._known:
+            self._known[id(demo)] = frozenset(kept.index for kept in prompt_turns(demo, self.quirks))
+        return self._known[id(demo)]
 
 
 class RecordedTurns(StageKind):
@@ -38,7 +52,6 @@ class RecordedTurns(StageKind):
             "rank.element_limit_unit",
             "prompts.pack",
             "quirks.first_utterance_is_extra",
-            "quirks.wq1_history_hides_attributes",
             "quirks.wq7_keeps_text_input_without_element",
             "quirks.wq9_history_restarts",
             "quirks.wq11_spaces_out_no_utterance",
@@ -48,8 +61,15 @@ class RecordedTurns(StageKind):
     @classmethod
     def idle(cls, beside: Beside) -> dict[str, str]:
         cut = idle_elsewhere(beside.recipe, "compose.max_tokens")
-        limited = beside.recipe.rank.element_limit > 0
-        return cut | unless(limited, "rank.element_limit of at least 1", "rank.element_limit_unit")
+        limited, ranks = beside.recipe.rank.element_limit > 0, beside.recipe.rank.kind != "none"
+        ranked, shown = "rank.kind other than none", ranks and beside.recipe.compose.candidates > 0
+        shows = ranked if not ranks else "compose.candidates of at least 1"
+        return (
+            cut
+            | unless(ranks, ranked, "compose.candidates")
+            | unless(limited, "rank.element_limit of at least 1", "rank.element_limit_unit")
+            | unless(shown, shows, "rank.element_limit", "rank.element_limit_unit")
+        )
 
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:
@@ -78,30 +98,35 @@ class RecordedTurns(StageKind):
         return frozenset({"weblinx_system", "weblinx_candidates", "weblinx_request"})
 
     def run(self, states: Sequence[StepState]) -> None:
+        """Turns of a demonstration share most of their texts and which of them are asked about: a batch finds out
+        once."""
+        tokenizer, asked = ReadOnce(self.tokenizer), _AskedTurns(self.quirks)
         for state in states:
             try:
-                state.prompt = self._prompt(state)
+                state.prompt = self._prompt(state, tokenizer, asked)
             except PageError as error:
                 state.fail(f"the page cannot be shown: {error}")
 
-    def _prompt(self, state: StepState) -> ChatPrompt | None:
+    def _prompt(self, state: StepState, tokenizer: SpanTokenizer, asked: "_AskedTurns") -> ChatPrompt | None:
         demo = state.observation.demo
         if demo is None:
             return None
         turn = demo.turns[state.observation.demo_turn]
-        if all(kept.index != turn.index for kept in prompt_turns(demo, self.quirks)):
+        if turn.index not in asked.of(demo):
             return None
-        prompt = messages(demo, turn, self._candidates(state), self.tokenizer, self.settings)
+        prompt = messages(demo, turn, self._candidates(state, tokenizer), tokenizer, self.settings)
         chat = tuple(Message(message["role"], message["content"]) for message in user_first(prompt))
         return ChatPrompt(chat, flat=plain_text(prompt))
 
-    def _candidates(self, state: StepState) -> list[PromptCandidate] | None:
+    def _candidates(self, state: StepState, tokenizer: SpanTokenizer) -> list[PromptCandidate] | None:
         """The best elements in order of rank; those of an earlier turn where this one has no page."""
         demo = state.observation.demo
         if demo is None or not state.ranking:
             return None
-        tokenizer = self.tokenizer if self.limit.unit == "tokens" else None
         source = demo.turns[state.ranked_turn if state.ranked_turn is not None else state.observation.demo_turn]
-        docs = {doc.uid: doc for doc in documents(demo, source, self.limit, tokenizer)}
+        docs = {
+            doc.uid: doc
+            for doc in documents(demo, source, self.limit, tokenizer if self.limit.unit == "tokens" else None)
+        }
         best = state.best_ids(self.recipe.compose.candidates)
         return [PromptCandidate.from_doc(docs[uid]) for uid in best if uid in docs]

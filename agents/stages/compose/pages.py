@@ -10,12 +10,15 @@ from agents.stages.models import idle_elsewhere
 from agents.stages.simplify.groups import Match
 from agents.stages.state import StepState
 from agents.types import PromptWorkflow
-from agents.words.generator import PagePrompt
+from agents.words.generator import CUT, PagePrompt
 from agents.words.sequence import PagePart, page_messages
 from agents.words.shown_page import PageInput, PageTask, PageWording, Paradigm, choice_letter, format_input
 from annotations.dom.limits import PageError
 
 TRACED_PROMPT = 6_000  # characters of a round's page and question that a trace keeps
+CUT_FIRST = "cut-before-memory"  # a deviation, by its key
+CUTTABLE = ("workflows", "exemplars")
+TRACED_BEGINNING = 80  # characters of what comes before a later round's page, where that differs
 
 
 class PagesInTurn(StageKind):
@@ -60,6 +63,24 @@ class PagesInTurn(StageKind):
     def hands_on(cls, recipe: Recipe) -> str:
         return "prompt" if recipe.plan.backend == "endpoint" else prompt_of(recipe.compose.max_tokens)
 
+    @classmethod
+    def deviations(cls, recipe: Recipe) -> dict[str, str]:
+        recall, compose = recipe.recall, recipe.compose
+        shown = {"workflows": recall.workflows != "none" and recall.workflow_k > 0, "exemplars": recall.has_exemplars}
+        first = [name for name, is_shown in shown.items() if is_shown]
+        beside = recall.has_memory and recipe.simplify.memory_pages == "whole"
+        is_cut = not idle_elsewhere(recipe, "compose.max_tokens")  # a model in this process
+        if not (first and beside and is_cut):
+            return {}
+        said = (
+            f"{' and '.join(first).capitalize()} stand before recalled pages, and a prompt of more than "
+            f"{compose.max_tokens:,} tokens is cut at its beginning: beside whole recalled pages, of up to "
+            f"{compose.piece_tokens:,} tokens each, they are not read at steps that recall more than about "
+            f"{max(0, compose.max_tokens // compose.piece_tokens - 2)} long ones. The trace of such a step says so "
+            f"(compose, cut), and a report counts them; simplify.memory_pages=simplified leaves room."
+        )
+        return {CUT_FIRST: said}
+
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
         self.wording = PageWording.of(parts.words)
@@ -72,6 +93,10 @@ class PagesInTurn(StageKind):
         none = {"page_none"} if cls.paradigm == "multichoice" else set()
         system = {"page_system"} if is_spoken(recipe) else set()
         return frozenset({"page_header", f"page_question_{cls.paradigm}"} | system | shots | none)
+
+    @classmethod
+    def shown_examples(cls, recipe: Recipe) -> dict[str, int]:
+        return {f"page_shots_{cls.paradigm}": recipe.compose.shots}
 
     def run(self, states: Sequence[StepState]) -> None:
         for state in states:
@@ -94,21 +119,55 @@ class PagesInTurn(StageKind):
         current = tuple(page_messages(shown))
         system = self.wording.system if self.spoken else ""
         state.prompt = PagePrompt(current, system, history, openings, state.image, self.spoken)
-        self._note(state, match, history, shown)
-
-    def _note(self, state: StepState, match: Match, history: Sequence[PagePart], page: PageInput) -> None:
-        number = len(match.prompts) + 1
-        match.prompts.append(f"── round {number} ──\n" + f"{page.context}\n\n{page.input}"[:TRACED_PROMPT])
-        before = "\n".join(f"{part.sender}: {part.text}" for part in history if part.text)[:TRACED_PROMPT]
-        prompt = "\n\n".join(filter(None, [before, *match.prompts]))
-        state.note("compose", snippets=len(state.memory), prompt=prompt)
-        state.note("simplify", rounds=number)
+        match.prompts.append(state.prompt)
+        state.note("compose", snippets=len(state.memory), prompt=traced_rounds(match.prompts))
+        state.note("simplify", rounds=len(match.prompts))
 
 
 class LetteredPages(PagesInTurn):
     """The prompt of `multichoice`: as of `generation`, but the elements are listed with letters."""
 
     paradigm: ClassVar[Paradigm] = "multichoice"
+
+
+def note_sent(state: StepState, match: Match, sent: PagePrompt) -> None:
+    """Trace a round's prompt as the model read it, in the place of what was composed, and which of what comes before
+    recalled pages it did not read whole in some round."""
+    lost = _not_read(match.prompts[-1], sent, state)
+    cut = [name for name in CUTTABLE if name in {*lost, *state.trace.get("compose", {}).get("cut", ())}]
+    match.prompts[-1] = sent
+    state.note("compose", prompt=traced_rounds(match.prompts), **({"cut": cut} if cut else {}))
+
+
+def _not_read(composed: PagePrompt, sent: PagePrompt, state: StepState) -> list[str]:
+    """What of workflows and exemplars was cut from the beginning of a prompt."""
+    dropped = len(composed.history) - len(sent.history)
+    dropped += bool(sent.history) and sent.history[0].text.startswith(CUT)
+    gone = {part.text for part in composed.history[:dropped] if part.text}
+    of_workflows = {part.text for part in opening((), state.workflows) if part.text}
+    steps = sum(len(exemplar.steps) for exemplar in state.exemplars)  # page, question and answer of each
+    of_exemplars = {part.text for part in state.shown.past[: 3 * steps] if part.text}
+    return [name for name, own in zip(CUTTABLE, (of_workflows, of_exemplars), strict=True) if own & gone]
+
+
+def traced_rounds(prompts: Sequence[PagePrompt]) -> str:
+    """The prompts of a step's rounds as a trace keeps them: what comes before the page once, then each round's page and
+    question. Where what comes before was cut elsewhere in a later round, its beginning there is told."""
+    first = prompts[0]
+    told = [first.system and f"system: {first.system}", _before(first)]
+    for number, prompt in enumerate(prompts, 1):
+        page, question, *_ = (part.text for part in prompt.current)
+        begins = "" if prompt.history == first.history else f"(before it: {_before(prompt)[:TRACED_BEGINNING]} …)\n"
+        told.append(f"── round {number} ──\n{begins}" + _kept(f"{page}\n\n{question}"))
+    return "\n\n".join(filter(None, told))
+
+
+def _before(prompt: PagePrompt) -> str:
+    return _kept("\n".join(f"{part.sender}: {part.text}" for part in prompt.history if part.text))
+
+
+def _kept(text: str) -> str:
+    return text if len(text) <= TRACED_PROMPT else f"{text[:TRACED_PROMPT]} … (a trace keeps no more of it)"
 
 
 def is_spoken(recipe: Recipe) -> bool:

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from agents.generators.chosen import generator_of
 from agents.recipes.literature import Recipe
+from agents.stages.answering import generator_of
 from agents.stages.compose.trajectories import LONGEST_SETTINGS, TRACED_PROMPT, idle_by_backend, longest, with_image
 from agents.stages.kind import Beside, Parts, StageKind, prompt_of
 from agents.stages.simplify.abstracted import AbstractedPage

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from agents.generators.chosen import generator_of
 from agents.llm.protocol import Message
 from agents.recipes.literature import Recipe
+from agents.stages.answering import generator_of
 from agents.stages.compose.shots import examples
 from agents.stages.kind import Beside, Parts, StageKind, prompt_of, unless
 from agents.stages.simplify.around import ShownPages
@@ -43,7 +43,7 @@ class Trajectories(StageKind):
     def sentence(cls, recipe: Recipe) -> str:
         compose = recipe.compose
         history = "earlier pages and actions of the turn" if compose.trajectory else "the last actions as text"
-        said = f"Instruction, {history} and the current page, in {compose.context_tokens:,} tokens."
+        said = f"Instruction, {history} and the current page, in {longest(recipe):,} tokens."
         return said + examples(compose.shots)
 
     @classmethod
@@ -63,6 +63,10 @@ class Trajectories(StageKind):
         return frozenset({SYSTEM_TEXTS[recipe.compose.trajectory]} | demos)
 
     @classmethod
+    def shown_examples(cls, recipe: Recipe) -> dict[str, int]:
+        return {"abstraction_demos": recipe.compose.shots}
+
+    @classmethod
     def told(cls, recipe: Recipe) -> frozenset[str]:
         told = {"history"} if recipe.compose.trajectory else set()
         return frozenset(told | ({"leaked_gold"} if recipe.quirks.q18_gold_in_top_k else set()))
@@ -80,7 +84,6 @@ class Trajectories(StageKind):
         if messages is None:
             state.fail(f"the page and its history exceed {self.limit} tokens")
             return
-        messages = with_image(messages, state)
         state.prompt = ChatPrompt(tuple(messages), STOP, form=act_pattern(shown_ids(pages.page)))
         state.note(
             "compose",
@@ -92,9 +95,11 @@ class Trajectories(StageKind):
 
     def _query(self, state: StepState, pages: ShownPages) -> list[Message]:
         if self.recipe.compose.trajectory:
-            return act_query(state.instruction, pages.history, pages.page)
-        actions = [past.representation for past in state.observation.turn_actions]
-        return abstraction_query(state.instruction, actions, pages.page)
+            asked = act_query(state.instruction, pages.history, pages.page)
+        else:
+            actions = [past.representation for past in state.observation.turn_actions]
+            asked = abstraction_query(state.instruction, actions, pages.page)
+        return with_image(asked, state)
 
     def _exemplars(self, state: StepState, pages: ShownPages) -> list[list[Message]]:
         pairs = zip(state.exemplars, pages.exemplars, strict=True)
@@ -117,7 +122,7 @@ class Trajectories(StageKind):
 def idle_by_backend(recipe: Recipe) -> dict[str, str]:
     """What a prompt of messages does not read: images of local models, a second limit of endpoints."""
     local = recipe.plan.backend == "local"
-    return unless(not local, "plan.backend=endpoint", "observe.observation") | unless(
+    return unless(not local, "plan.backend=endpoint", "observe.observation", "compose.context_tokens") | unless(
         local, "plan.backend=local", "compose.max_tokens"
     )
 
@@ -125,8 +130,7 @@ def idle_by_backend(recipe: Recipe) -> dict[str, str]:
 def longest(recipe: Recipe) -> int:
     """The most tokens that a prompt may have. A local model would cut a longer one, its page first."""
     compose = recipe.compose
-    local = recipe.plan.backend == "local"
-    return min(compose.context_tokens, compose.max_tokens) if local else compose.context_tokens
+    return compose.max_tokens if recipe.plan.backend == "local" else compose.context_tokens
 
 
 def _with_rationales(messages: list[Message], rationales: Sequence[str | None]) -> list[Message]:

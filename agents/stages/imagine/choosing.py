@@ -1,5 +1,5 @@
 """The base of the kinds of `imagine`, and the kind that takes the most frequent of the planner's samples (WMA;
-dmr_wma.md B3). Core."""
+sources.md B3). Core."""
 
 from collections.abc import Sequence
 

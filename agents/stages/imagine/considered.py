@@ -1,6 +1,7 @@
 """An action that the stage `imagine` compares with others: what is expected of it, and what that is worth. Core."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.stages.imagine.model_questions import previous
@@ -47,6 +48,16 @@ class Considered:
     def filled(self, **more: str) -> dict[str, str]:
         """The values of the placeholders of the texts that ask about it."""
         return {"objective": self.state.instruction, "previous": previous(self.state)} | more
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The actions that are compared at one step."""
+
+    state: StepState
+    found: Sequence[Considered]
+    place: int  # of the action that is taken where none is valued: the one that stops, or the most frequent one
+    unvalued: str  # why none is imagined and valued, in words; "" where they are
 
 
 TINY = 1e-9

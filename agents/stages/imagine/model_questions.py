@@ -5,9 +5,9 @@ from dataclasses import asdict
 from functools import lru_cache
 
 from agents.encoders import weights
-from agents.generators.chosen import generator_of
 from agents.generators.local import LocalGenerator
 from agents.llm.protocol import Message, Sampling
+from agents.stages.answering import generator_of
 from agents.stages.kind import CannotRun, Parts
 from agents.stages.models import KEPT_MODELS, loaded
 from agents.stages.state import StepState

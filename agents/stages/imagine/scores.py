@@ -1,4 +1,4 @@
-"""Scores read from answers of value functions, in WMA's published ways and in ours (dmr_wma.md B3.2). Core."""
+"""Scores read from answers of value functions, in WMA's published ways and in ours (sources.md B3.2). Core."""
 
 import re
 from collections import Counter
@@ -98,8 +98,12 @@ READINGS: dict[str, Callable[[Sequence[str]], Valuation]] = {"faithful": likert,
 """How the answers of a prompted value function become one score, by preset."""
 
 
-PROGRESS: dict[str, Callable[[Sequence[str]], Valuation]] = {"faithful": value_model_mind2web, "corrected": progress}
-"""The same for a value function that was trained to say how far on the way a step is."""
+PROGRESS: dict[str, Callable[[Sequence[str]], Valuation]] = {
+    "webarena": value_model_webarena,
+    "mind2web": value_model_mind2web,
+}
+"""The same, by `imagine.loop`, in the preset `faithful` for a value function that was trained to say how far on the way
+a step is."""
 
 
 def _stated(answer: str) -> list[str]:

@@ -1,11 +1,11 @@
 """`imagine.value`: what an expected outcome is worth, by a language model or by past transitions. Core."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from agents.recipes.literature import Recipe
 from agents.stages.imagine.considered import Considered
 from agents.stages.imagine.model_questions import Asking
-from agents.stages.imagine.scores import PROGRESS, READINGS, Valuation
+from agents.stages.imagine.scores import PROGRESS, READINGS, Valuation, progress
 from agents.stages.kind import CannotRun, Parts
 from agents.stages.models import lacking_model
 from agents.world_model.predicting import Prediction
@@ -38,7 +38,6 @@ class AskedValue(Valuing):
 
     asks = True
     words = "a language model grades the outcomes"
-    readings = READINGS
 
     def __init__(self, parts: Parts, model: str = "") -> None:
         super().__init__(parts, model)
@@ -53,16 +52,19 @@ class AskedValue(Valuing):
             page = one.page or self.asking.cut(one.tree)
             effect = {} if one.expected is None else {"next_state": one.expected}
             asked.append((one.state, one.filled(observation=page, action=one.words, **effect)))
-        read, samples = self.readings[self.recipe.preset], self.recipe.imagine.value_samples
+        read, samples = self._reading(), self.recipe.imagine.value_samples
         for one, answer in zip(considered, self.asking.answers(text, asked, samples), strict=True):
             one.score = read(answer.texts)
+
+    def _reading(self) -> Callable[[Sequence[str]], Valuation]:
+        """How its answers become one score."""
+        return READINGS[self.recipe.preset]
 
 
 class ProgressValue(AskedValue):
     """A model trained here says how much of the task is done after each outcome, from 0 to 1, several times."""
 
     words = "a model trained here says how far on the way each outcome is"
-    readings = PROGRESS
 
     @classmethod
     def lacking(cls, recipe: Recipe) -> list[str]:
@@ -72,6 +74,9 @@ class ProgressValue(AskedValue):
     def _asking(self) -> Asking:
         settings = self.recipe.imagine
         return Asking.of_weights(self.parts, "imagine.value_model", settings.value_model, settings.max_new_tokens)
+
+    def _reading(self) -> Callable[[Sequence[str]], Valuation]:
+        return PROGRESS[self.recipe.imagine.loop] if self.recipe.preset == "faithful" else progress
 
 
 class TransitionValue(Valuing):

@@ -1,12 +1,13 @@
-"""`imagine.kind`: the action that a world model and a value function find best (WMA; dmr_wma.md B3). Core."""
+"""`imagine.kind`: the action that a world model and a value function find best (WMA; sources.md B3). Core."""
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from agents.recipes.literature import Recipe
+from agents.stages.imagine import deviating, loops
 from agents.stages.imagine.choosing import Choosing
-from agents.stages.imagine.considered import Considered
+from agents.stages.imagine.considered import Compared, Considered
 from agents.stages.imagine.model_questions import NOTHING_DONE, Asking, previous
 from agents.stages.imagine.scores import next_state
 from agents.stages.imagine.values import VALUES, Valuing
@@ -15,14 +16,19 @@ from agents.stages.models import lacking_model
 from agents.stages.state import StepState
 from agents.world_model.records import described
 from annotations.dom.accessibility import accessibility_tree
+from annotations.dom.limits import PageError
 from annotations.dom.webarena import pruned
 
 UNREAD = "the world model's answer could not be read"
-VALUED = ("samples", "value", "value_samples", "value_model", "share_weight")
-QUIRKS = frozenset({"quirks.wq22_imagines_every_sample", "quirks.wq23_takes_sample_of_that_place"})
+VALUED = ("value", "value_samples", "value_model", "share_weight")
 WORLD_TEXTS = ("world_model", "world_model_page")  # texts that ask for the change, and for the whole page
 ASKED = ("temperature", "top_p", "max_new_tokens", "page_tokens")
 ASKED_NAMES = tuple(f"imagine.{name}" for name in ASKED)
+# what counts where several actions are compared
+COMPARED = (
+    *(f"imagine.{name}" for name in (*VALUED, *ASKED, "depth", "predicts", "model")),
+    *("quirks.webarena_hides_repeated_texts", "prompts.pack", *loops.WEBARENA_QUIRKS),
+)
 ENDPOINT = "plan.backend=endpoint"
 
 
@@ -35,7 +41,12 @@ class Imagining(Choosing):
     """Predicts what each of the most frequent actions leads to, values it, and takes the action of the highest value,
     of equals the more frequent."""
 
-    reads = Choosing.reads.union(QUIRKS, {"prompts.pack"}, (f"imagine.{name}" for name in (*VALUED, *ASKED)))
+    reads = Choosing.reads.union(
+        loops.WEBARENA_QUIRKS,
+        loops.MIND2WEB_QUIRKS,
+        ("prompts.pack", "imagine.loop", "imagine.samples"),
+        (f"imagine.{name}" for name in (*VALUED, *ASKED)),
+    )
     foresees: ClassVar[bool] = False  # a model writes what is expected
     unsaid = UNREAD  # what prompts say where an outcome is not known
     names_weights: ClassVar[bool] = False  # imagine.model names weights, not a model of the endpoint
@@ -51,16 +62,17 @@ class Imagining(Choosing):
 
     @classmethod
     def idle(cls, beside: Beside) -> dict[str, str]:
-        imagine, every = beside.recipe.imagine, beside.recipe.quirks.wq22_imagines_every_sample
+        imagine, several = beside.recipe.imagine, beside.recipe.imagine.samples > 1
         progress, graded = imagine.value == "progress", VALUES[imagine.value].asks
         asks = unless(cls.foresees or graded, "imagine.value=likert or progress", "prompts.pack", *ASKED_NAMES)
         length = unless(cls.reads_length(beside), f"imagine.value=progress or {ENDPOINT}", "imagine.max_new_tokens")
         return (
-            unless(not every, "quirks.wq22_imagines_every_sample=false", "imagine.samples")
+            loops.idle(beside.recipe)
             | unless(graded, "imagine.value=likert or progress", "imagine.value_samples")
             | unless(progress, "imagine.value=progress", "imagine.value_model")
             | length
             | asks
+            | unless(several or loops.imagines_every_sample(beside.recipe), "imagine.samples of at least 2", *COMPARED)
         )
 
     @classmethod
@@ -71,10 +83,16 @@ class Imagining(Choosing):
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:
         settings = recipe.imagine
-        actions = f"each of the {settings.samples} most frequent of {recipe.plan.samples} sampled actions"
+        actions = f"each of the {cls.actions(recipe)}"
         weighed = ", as the planner's own probability does" if settings.share_weight else ""
         value = VALUES[settings.value].words
         return f"{cls.says(recipe)} {actions} would lead; {value}, which counts{weighed}, and the best one is taken."
+
+    @classmethod
+    def actions(cls, recipe: Recipe) -> str:
+        """Which actions are compared, in words."""
+        most = "different ones" if loops.imagines_every_sample(recipe) else f"{recipe.imagine.samples} most frequent"
+        return f"{most} of {recipe.plan.samples} sampled actions"
 
     @classmethod
     def says(cls, recipe: Recipe) -> str:
@@ -107,12 +125,12 @@ class Imagining(Choosing):
             raise CannotRun(str(error)) from error
 
     def run(self, states: Sequence[StepState]) -> None:
-        asking = [(state, self._compared(state)) for state in states if not state.error and self.drawn(state)]
-        considered = [one for _, found in asking if len(found) > 1 for one in found]
+        asking = [self._compared(state) for state in states if not state.error and self.drawn(state)]
+        considered = [one for step in asking if not step.unvalued for one in step.found]
         self.imagine(considered)
         self.values.value(considered, self.value_text(self.recipe))
-        for state, found in asking:
-            self._take(state, found)
+        for step in asking:
+            self._take(step)
 
     def imagine(self, considered: Sequence[Considered]) -> None:
         """Set what each action is expected to lead to."""
@@ -122,27 +140,36 @@ class Imagining(Choosing):
         """The part of a page's tree that prompts show."""
         return tree
 
-    def _compared(self, state: StepState) -> list[Considered]:
-        drawn, quirks = self.drawn(state), self.recipe.quirks
-        k = len(drawn) if quirks.wq22_imagines_every_sample else self.recipe.imagine.samples
+    def _compared(self, state: StepState) -> Compared:
+        drawn = self.drawn(state)
+        k = len(drawn) if loops.imagines_every_sample(self.recipe) else self.recipe.imagine.samples
         found = self.compared(state, k)
-        one_alone = len(found.choices) < 2  # a single action is not imagined: there is nothing to compare
-        tree = "" if one_alone else accessibility_tree(state.observation.root)
-        page = "" if one_alone else self.page(tree)
+        stopping, tree, unvalued = loops.stopping(self.recipe, found.choices), "", ""
+        if len(found.choices) < 2:
+            unvalued = "the only action drawn"
+        elif stopping is not None:
+            unvalued = "not imagined, as one of the actions stops"
+        else:
+            try:
+                tree = accessibility_tree(state.observation.root)
+            except PageError as error:  # planners that need no page have drawn actions all the same
+                unvalued = f"not imagined: {error}"
+        page = self.page(tree) if tree else ""
         self.note(state, self.recipe.imagine.kind, found)
-        return [
+        considered = [
             Considered(state, action, share, tree, described(action, page) if action else "None", page)
             for action, share in zip(found.choices, found.shares, strict=True)
         ]
+        return Compared(state, considered, stopping or 0, unvalued)
 
-    def _take(self, state: StepState, found: Sequence[Considered]) -> None:
+    def _take(self, step: Compared) -> None:
+        state, found, valued = step.state, step.found, not step.unvalued
         weight = self.recipe.imagine.share_weight
         ratings = [one.rating(weight) for one in found]
-        best = max(range(len(found)), key=lambda place: ratings[place])
+        best = max(range(len(found)), key=lambda place: ratings[place]) if valued else step.place
         taken = found[best].action
-        if self.recipe.quirks.wq23_takes_sample_of_that_place:
-            taken = state.drawn[best]
-        valued = len(found) > 1
+        if loops.takes_sample_of_that_place(self.recipe):
+            taken = self.drawn(state)[best]
         state.note("imagine", scores=[list(one.score.each) for one in found] if valued else [])
         if valued and weight:
             state.note("imagine", ratings=[round(rating, 4) for rating in ratings if math.isfinite(rating)])
@@ -153,11 +180,12 @@ class Imagining(Choosing):
             self.branch(
                 state,
                 one.action,
-                prediction=(one.expected or self.unsaid) if valued else "the only action drawn",
+                prediction=(one.expected or self.unsaid) if valued else step.unvalued,
                 value=one.score.mean if valued else None,
                 chosen=one.action == taken,
+                by_value=place == best,
             )
-            for one in found
+            for place, one in enumerate(found)
         )
 
 
@@ -175,6 +203,10 @@ class OnCutPages(Imagining):
     @classmethod
     def idle(cls, beside: Beside) -> dict[str, str]:
         return super().idle(beside) | unless(_by_endpoint(beside), ENDPOINT, "imagine.model")
+
+    @classmethod
+    def deviations(cls, recipe: Recipe) -> dict[str, str]:
+        return deviating.told(recipe, cls.names_weights, cls.foresees)
 
     def _asking(self) -> Asking:
         return Asking.of_endpoint(self.parts, answer_tokens(self.recipe), self.endpoint_model)
@@ -305,11 +337,9 @@ class ValueOnly(OnCutPages):
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:
         settings = recipe.imagine
-        drawn = f"{settings.samples} most frequent of {recipe.plan.samples} sampled actions"
         weighed = ", with the planner's own probability," if settings.share_weight else ""
-        return (
-            f"A language model grades the {drawn}{weighed} without seeing where they lead, and the best one is taken."
-        )
+        graded = f"the {cls.actions(recipe)}{weighed}"
+        return f"A language model grades {graded} without seeing where they lead, and the best one is taken."
 
     @classmethod
     def value_text(cls, recipe: Recipe) -> str:

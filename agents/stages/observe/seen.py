@@ -25,6 +25,10 @@ class SeenText(StageKind):
     def told(cls, recipe: Recipe) -> frozenset[str]:
         return frozenset({"screenshot"} if cls.image else ())
 
+    @classmethod
+    def searches(cls, recipe: Recipe) -> frozenset[str]:
+        return frozenset({"screenshots"} if cls.image else ())
+
     def run(self, states: Sequence[StepState]) -> None:
         for state in states:
             state.sees_text = self.text

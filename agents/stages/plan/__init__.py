@@ -1,5 +1,5 @@
 """Stage `plan`: asks a model or applies rules, and reads the action.
 
-May import `encoders`, `recipes`, `stages`, `stages/compose`, `generators`, `learned`, `programs`, `stages/rank`,
-`stages/simplify`, `words`, `weblinx` and `annotations/dom`.
+May import `encoders`, `learned`, `programs`, `recipes`, `stages`, `stages/compose`, `stages/rank`, `stages/simplify`,
+`weblinx`, `words`, `annotations/datasets` and `annotations/dom`.
 """

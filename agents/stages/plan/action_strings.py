@@ -1,11 +1,11 @@
-"""`plan.kind=action_string`: WebLINX's action model answers in the grammar of dmr_wma.md A6. Core."""
+"""`plan.kind=action_string`: WebLINX's action model answers in the grammar of sources.md A6. Core."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from agents.recipes.literature import Recipe
 from agents.stages.compose.action_strings import RecordedTurns
-from agents.stages.kind import Parts, StageKind
+from agents.stages.kind import Beside, Parts, StageKind, unless
 from agents.stages.plan.kinds import MODEL_SETTINGS, AskingPlanner
 from agents.stages.state import StepState
 from agents.types import Action
@@ -13,23 +13,10 @@ from agents.weblinx.parse import ParsedAction, cast_coordinates, parse_action, p
 from agents.weblinx.quirks import WeblinxQuirks
 from agents.weblinx.turns import UNKNOWN
 from agents.words.generator import Generated
+from annotations.datasets import weblinx_turns
 from annotations.dom.weblinx_page import UID
 
-OPERATIONS = {
-    "click": "CLICK",
-    "hover": "HOVER",
-    "textinput": "TYPE",
-    "change": "CHANGE",
-    "load": "LOAD",
-    "submit": "SUBMIT",
-    "scroll": "SCROLL",
-    "say": "SAY",
-    "copy": "COPY",
-    "paste": "PASTE",
-    "tabcreate": "TAB_CREATE",
-    "tabremove": "TAB_REMOVE",
-    "tabswitch": "TAB_SWITCH",
-}
+OPERATIONS = {intent.lower(): operation for intent, operation in weblinx_turns.OPERATIONS.items()} | {"say": "SAY"}
 VALUES = {"textinput": ("text", "value"), "change": ("value",), "load": ("url",), "say": ("utterance",)}
 
 
@@ -38,11 +25,16 @@ class ActionString(AskingPlanner):
 
     needs_ranking = False  # its prompt may have no elements
     draws = of_turns = True
-    reads = MODEL_SETTINGS | {"quirks.wq2_numbers_lose_quotes", "quirks.wq4_corners_find_nothing"}
+    reads = MODEL_SETTINGS | {"rank.top_k", "quirks.wq2_numbers_lose_quotes", "quirks.wq4_corners_find_nothing"}
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
         self.quirks = self.recipe.quirks.narrowed(WeblinxQuirks)
+
+    @classmethod
+    def idle(cls, beside: Beside) -> dict[str, str]:
+        ranks = beside.recipe.rank.kind != "none"
+        return super().idle(beside) | unless(ranks, "rank.kind other than none", "rank.top_k")
 
     @classmethod
     def answers(cls, recipe: Recipe) -> str:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from agents.recipes.literature import Recipe
-from agents.stages.compose.pages import LetteredPages, PagesInTurn
+from agents.recipes.settings import IS_COUNTED, RecallSettings
+from agents.stages.compose.pages import LetteredPages, PagesInTurn, note_sent
 from agents.stages.kind import SEEDS, Beside, Parts, StageKind
 from agents.stages.models import idle_elsewhere
 from agents.stages.plan.kinds import MODEL_SETTINGS, REPAIRED, AskingPlanner, PublishedJudging
-from agents.stages.simplify.groups import ElementGroups, LetteredGroups, Match
+from agents.stages.simplify.groups import ElementGroups, LetteredGroups, Match, shown_rationales
 from agents.stages.state import StepState
 from agents.types import Action
 from agents.words.generator import Generated
@@ -64,10 +65,10 @@ class MultipleChoice(AskingPlanner):
             "max_length": compose.max_tokens,
             "max_new_tokens": recipe.plan.max_new_tokens,
             "layout": compose.layout,
-            "memory": recall.memory,
-            "memory_k": max(1, recall.k),
-            "simplification": recipe.simplify.memory_pages == "simplified",
-            "refinement": recall.rationales != "none",
+            "memory": recall.memory if recall.has_memory else "none",
+            "memory_k": recall.k if recall.has_memory and IS_COUNTED.get(recall.memory) else RecallSettings().k,
+            "simplification": recall.has_past and recipe.simplify.memory_pages == "simplified",
+            "refinement": shown_rationales(recipe) != "none",
         }
 
     @classmethod
@@ -80,7 +81,7 @@ class MultipleChoice(AskingPlanner):
             "A model that is trained here sees recalled steps as published trainings do: with candidates drawn anew, "
             "and a share of them without the gold element, answered by None (Q5). A run shows them as it recalls them."
         )
-        trained = recipe.recall.memory != "none" and recipe.plan.backend == "local"
+        trained = recipe.recall.has_memory and recipe.plan.backend == "local"
         return SEEDS | REPAIRED | {"all-skipped": skipped} | ({"training-memory": drawn} if trained else {})
 
     def run(self, states: Sequence[StepState]) -> None:
@@ -99,6 +100,8 @@ class MultipleChoice(AskingPlanner):
         drawn = {"samples": list(generated.texts)} if generated.others else {}
         match.asked.append({"elements": list(match.group or ()), "reply": generated.text, **drawn})
         self._note(state, match)
+        if generated.sent:
+            note_sent(state, match, generated.sent)
         if generated.error:
             state.fail(generated.error)
             return

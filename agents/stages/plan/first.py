@@ -13,6 +13,7 @@ class FirstElement(Planning):
     """Takes the best-ranked element; there is no planner."""
 
     takes_best = True
+    reads = frozenset({"rank.top_k"})  # of recorded WebLINX turns, where the ranking itself is judged
 
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:

@@ -37,9 +37,9 @@ class FollowingElement(Planning):
     too."""
 
     needs_ranking = False  # which rankings go with it is checked by `rankings_wanted`
-    takes_told = True
+    takes_told = takes_best = True
     draws, repeats = True, False
-    reads = frozenset({"plan.model", "plan.samples", "plan.temperature"})
+    reads = frozenset({"rank.top_k", "plan.model", "plan.samples", "plan.temperature"})
     takes = frozenset({"snippets"})
 
     @classmethod
@@ -70,7 +70,7 @@ class FollowingElement(Planning):
         found_for = [self._predicted(state) for state in states] if self.recipe.plan.model else self._followed(states)
         for state, found in zip(states, found_for, strict=True):
             action, why = found[0]
-            state.note("simplify", kept=min(self.recipe.rank.top_k, len(state.ranking)))
+            state.note("simplify", kept=len(found))
             state.note("plan", why=why)
             if self.recipe.plan.temperature and len(found) > 1:
                 state.drawn, state.shares = tuple(action for action, _ in found), self._shares(state)

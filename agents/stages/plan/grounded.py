@@ -66,7 +66,7 @@ def plan(element: DescribedElement, observation: Observation, recalled: Sequence
     operation = operation_of(element)
     if operation == "CLICK":
         return GroundedPlan(
-            Action("CLICK", element.node_id), {"operation": f"a {element.role or element.tag} is clicked"}
+            Action("CLICK", element.node_id), {"operation": f"{_with_article(element.role or element.tag)} is clicked"}
         )
     sources = [observation.instruction, *recalled]
     used = [past.value for past in observation.turn_actions if past.value]
@@ -74,8 +74,12 @@ def plan(element: DescribedElement, observation: Observation, recalled: Sequence
         value, why = yield from _option(element, sources)
     else:
         value, why = yield from _typed(element, sources, used)
-    reason = {"operation": f"a {element.role or element.tag} takes {operation}", "value": why}
+    reason = {"operation": f"{_with_article(element.role or element.tag)} takes {operation}", "value": why}
     return GroundedPlan(Action(operation, element.node_id, value), reason)
+
+
+def _with_article(noun: str) -> str:
+    return f"{'an' if noun[:1] in 'aeio' else 'a'} {noun}"
 
 
 def _where(number: int) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
-from agents.generators.chosen import generator_of, sampling_of
 from agents.recipes.literature import Recipe
+from agents.stages.answering import generator_of, sampling_of
 from agents.stages.kind import Beside, Parts, StageKind, unless
-from agents.stages.models import lacking_model
+from agents.stages.models import base_counts, lacking_model, trainer_of
 from agents.stages.state import StepState
 from agents.words.generator import Generated, PlannerPrompt
 
@@ -21,6 +21,8 @@ REPAIRED = {
 SAMPLING = ("plan.temperature", "plan.top_p", "plan.samples")
 DRAWN = "plan.temperature above 0"
 COMPARED = "imagine.kind or act.ask other than none, as all actions of its planner are told to these alone"
+# what counts only where several samples may be the same action
+OF_REPLIES = ("quirks.unread_samples_compete", "quirks.wq21_stop_wins", "quirks.wq23_takes_sample_of_that_place")
 MODEL_SETTINGS = frozenset({"plan.backend", "plan.model", "plan.base", "plan.max_new_tokens", *SAMPLING})
 
 
@@ -29,6 +31,7 @@ class PublishedJudging:
     """How the published evaluation of a planner judges a step, where it differs from ours."""
 
     by_text: bool = False  # the action as it was written must equal the gold action's text (Q19, Q20)
+    by_parts: bool = False  # of that text, what was read from it: operation, element and value as they were written
     keeps_punctuation: bool = False  # in the operation F1 (Q25)
     overlooks_tail: bool = True  # skipped steps at the end of a split are in no mean (Q6)
 
@@ -55,17 +58,21 @@ class Planning(StageKind):
     judging: ClassVar[PublishedJudging | None] = None  # None: it judges as we do
 
     @classmethod
+    def judged(cls, recipe: Recipe) -> PublishedJudging | None:
+        """`judging`, where the recipe makes a difference to it."""
+        return cls.judging
+
+    @classmethod
     def hands_on(cls, recipe: Recipe) -> str:
         return f"{recipe.plan.samples} actions" if cls.draws and recipe.plan.samples > 1 else "1 action"
 
     @classmethod
     def idle(cls, beside: Beside) -> dict[str, str]:
-        drawn = beside.recipe.plan.temperature > 0
-        told = cls.repeats or compared_by(beside.recipe) != ""
+        drawn, compared = beside.recipe.plan.temperature > 0, compared_by(beside.recipe) != ""
         return (
             unless(drawn, DRAWN, "plan.top_p")
-            | unless(told, COMPARED, "plan.temperature")
-            | unless(drawn and told, DRAWN if cls.repeats else f"{DRAWN}, and {COMPARED}", "plan.samples")
+            | unless(cls.repeats or compared, COMPARED, "plan.temperature")
+            | unless(drawn and compared, f"{DRAWN}, and {COMPARED}", "plan.samples")
         )
 
     @classmethod
@@ -73,11 +80,13 @@ class Planning(StageKind):
         other = f"plan.kind other than {recipe.plan.kind}, "
         far = not cls.takes_best or recipe.data == "weblinx"  # where the ranking itself is judged
         replies = "a planner whose replies are drawn"
+        looped = cls.repeats or recipe.quirks.wq22_imagines_every_sample or recipe.imagine.value == "progress"
         return (
             unless(cls.ranking(recipe) is None, f"{other}which ranks by itself", "rank.kind")
             | unless(far, f"{other}which takes the best element alone", "rank.top_k")
             | unless(not cls.acts_often, f"{other}whose later actions would be held by nobody", "act.guard")
-            | unless(cls.repeats, replies, "quirks.unread_samples_compete", "quirks.wq23_takes_sample_of_that_place")
+            | unless(cls.repeats, replies, *OF_REPLIES)
+            | unless(looped, replies, "imagine.loop")
         )
 
     @classmethod
@@ -110,8 +119,9 @@ class AskingPlanner(Planning):
 
     @classmethod
     def idle(cls, beside: Beside) -> dict[str, str]:
-        local = beside.recipe.plan.backend == "local"
-        return super().idle(beside) | unless(local, "plan.backend=local", "plan.base")
+        here = beside.recipe.plan.backend == "local"
+        counts = base_counts(beside.recipe, "plan", "train_planner")
+        return super().idle(beside) | counts | unless(here, "plan.backend=local", "plan.base")
 
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:
@@ -128,7 +138,7 @@ class AskingPlanner(Planning):
 
     @classmethod
     def lacking(cls, recipe: Recipe) -> list[str]:
-        plan, trainer = recipe.plan, f"manage.py train_planner DATASET --recipe {recipe.name}"
+        plan, trainer = recipe.plan, trainer_of("train_planner", "plan.base", recipe)
         if plan.backend != "local" or recipe.needs:
             return []
         return lacking_model("plan.model", plan.model, plan.base, trainer)
@@ -145,6 +155,8 @@ class AskingPlanner(Planning):
         found = [(state, generated) for (state, _), generated in zip(asked, answers, strict=True)]
         for state, generated in found:
             state.usage += generated.usage
+            if generated.model:
+                state.note("plan", answered_by=generated.model)
             if self.sampling.temperature:
                 self._note_drawn(state, generated)
         return found

@@ -99,12 +99,12 @@ class WrittenProgram(AskingPlanner):
         """The actions of a program's calls, as a live page takes them: by XPath, or by the keyboard. The first that is
         no possible action ends the program, as published."""
         for call in calls:
-            action = self._told(call)
+            action = self._action_of_call(call)
             if action is None:
                 return
             yield action
 
-    def _told(self, call: ProgramCall) -> Action | None:
+    def _action_of_call(self, call: ProgramCall) -> Action | None:
         if call.method == "type":
             pressed = call.text.startswith(COMMAND) and self.recipe.quirks.q17_typed_command_presses
             return self._pressed(call.text) if pressed else Action("TYPE", None, call.text)
@@ -128,7 +128,7 @@ class WrittenProgram(AskingPlanner):
         if not done.calls:
             return None
         call, *after = done.calls
-        told = self._told(call)
+        told = self._action_of_call(call)
         if told is None or told.operation in ("TYPE", "PRESS"):
             return told
         try:

@@ -1,11 +1,12 @@
 """`plan.kind=trajectory`: Synapse, AWM and MIMS continue the trajectory with the next action. Core."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from agents.recipes.literature import Recipe
 from agents.stages.compose.trajectories import Trajectories
-from agents.stages.kind import StageKind
+from agents.stages.kind import SEEN, Beside, StageKind, unless
 from agents.stages.plan.kinds import MODEL_SETTINGS, REPAIRED, AskingPlanner, PublishedJudging
 from agents.stages.simplify.around import AroundBest
 from agents.stages.state import StepState
@@ -17,6 +18,7 @@ class NextAction(AskingPlanner):
     """One reply: the first action in backticks."""
 
     reads = MODEL_SETTINGS | {
+        "rank.top_k",
         "quirks.q18_gold_in_top_k",
         "quirks.q19_first_positive_only",
         "quirks.q20_exact_string_success",
@@ -24,6 +26,20 @@ class NextAction(AskingPlanner):
     }
     fails_unasked = draws = continues = True
     judging = PublishedJudging(by_text=True, overlooks_tail=False)
+
+    @classmethod
+    def judged(cls, recipe: Recipe) -> PublishedJudging:
+        """The published code for models of one's own (CodeLlama) compares what it read, the one for endpoints texts."""
+        return replace(cls.judging, by_parts=recipe.plan.backend == "local")
+
+    @classmethod
+    def idle(cls, beside: Beside) -> dict[str, str]:
+        quirks, turns = beside.recipe.quirks, beside.recipe.data == "weblinx"
+        return (
+            super().idle(beside)
+            | unless(quirks.q27_fails_unasked or turns, "quirks.q27_fails_unasked=true", "rank.top_k")
+            | unless(beside.sees_text, SEEN, "quirks.q18_gold_in_top_k")
+        )
 
     @classmethod
     def answers(cls, recipe: Recipe) -> str:

@@ -16,7 +16,7 @@ first k is ordered by estimates. `exact` encodes every element in float32; texts
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -24,8 +24,9 @@ import numpy as np
 
 from agents.encoders import weights
 from agents.encoders.embedding import Encoder, MeanPoolingEncoder
+from agents.encoders.kept import VectorStore, kept
 from agents.recipes.settings import Quirks, RankSettings
-from agents.stages.rank.inputs import RankingInput, WeblinxText, element_input, in_order, weblinx_input
+from agents.stages.rank.inputs import InputRanker, RankingInput, WeblinxText, element_input, in_order, weblinx_input
 from agents.types import Observation, RankedCandidate
 from agents.weblinx.documents import ElementLimit
 from agents.weblinx.quirks import WeblinxQuirks
@@ -45,6 +46,10 @@ class DmrEncoder:
     exact: Encoder
     quick: Encoder | None = None
     tokenizer: SpanTokenizer | None = None
+
+    def kept_in(self, store: VectorStore) -> "DmrEncoder":
+        """The same encoders, each with the store before it."""
+        return replace(self, exact=kept(self.exact, store), quick=self.quick and kept(self.quick, store))
 
 
 @lru_cache(maxsize=2)
@@ -75,7 +80,7 @@ def weblinx_text(settings: RankSettings, quirks: Quirks) -> WeblinxText:
 
 
 @dataclass
-class _Known:
+class _EncodedText:
     """The vectors of an element's text, of the version that was encoded last."""
 
     text: str
@@ -90,7 +95,7 @@ class _Known:
 
 
 @dataclass
-class _Step:
+class _ScoredStep:
     """A step that is being scored. `level` of an element's score: 0 estimated from an earlier text, 1 quick, 2
     exact."""
 
@@ -117,25 +122,24 @@ class _Step:
         return np.flatnonzero((self.level < level) & (self.scores >= kth - margin))
 
 
-class DmrRanker:
+class DmrRanker(InputRanker):
     """Ranks WebLINX turns by their documents, other observations by their element texts.
 
     `settings.top_k` elements of a step are ranked as published; `settings.exact` does so for all. Keeps the vectors of
     the elements met last, so steps of a conversation are best given in order.
     """
 
-    def __init__(self, encoder: DmrEncoder, settings: RankSettings, quirks: Quirks) -> None:
-        self.encoder = encoder
+    def __init__(
+        self, encoder: DmrEncoder, settings: RankSettings, quirks: Quirks, store: VectorStore | None = None
+    ) -> None:
+        """`store`: of vectors that were computed before."""
+        self.encoder = encoder.kept_in(store) if store is not None else encoder
         self.top, self.exact = settings.top_k, settings.exact
         self.weblinx = weblinx_text(settings, quirks)
-        self.encoded = {"quick": 0, "exact": 0}  # documents that the models really read
+        self.encoded = {"quick": 0, "exact": 0}  # documents whose vectors were asked for
         self._levels = (1, 2) if encoder.quick else (2,)
         self._errors = {0: 0.0, 1: 0.0}  # level -> the largest of its scores
-        self._known: OrderedDict[str, _Known] = OrderedDict()
-
-    def rank(self, observations: Sequence[Observation]) -> list[tuple[RankedCandidate, ...]]:
-        """Each observation's candidates, best first. Raises PageError for a page that cannot be read."""
-        return self.rank_inputs([self.input(observation) for observation in observations])
+        self._known: OrderedDict[str, _EncodedText] = OrderedDict()
 
     def input(self, observation: Observation) -> RankingInput:
         """The query and the documents of one observation."""
@@ -150,7 +154,7 @@ class DmrRanker:
         """Cosine of query and document per candidate: one float32 array per step; exact for its `top` best."""
         queries = list(dict.fromkeys(step.query for step in steps))
         vectors = dict(zip(queries, self.encoder.exact.encode(queries), strict=True))
-        work = [_Step(step, vectors[step.query]) for step in steps]
+        work = [_ScoredStep(step, vectors[step.query]) for step in steps]
         if self.exact:
             self._encode(work, 2, lambda step: np.arange(len(step.scores)))
         else:
@@ -159,7 +163,7 @@ class DmrRanker:
         self._forget()
         return [step.scores for step in work]
 
-    def _estimate(self, work: list[_Step]) -> None:
+    def _estimate(self, work: list[_ScoredStep]) -> None:
         """Score every element: by its text where that is encoded or new, else by its earlier text."""
         pairs = [pair for step in work for pair in zip(step.input.carried, step.input.texts, strict=True)]
         new = {carried: text for carried, text in pairs if carried not in self._known}
@@ -174,7 +178,7 @@ class DmrRanker:
         for step, i, guess in likely:
             self._errors[0] = max(self._errors[0], abs(float(step.scores[i]) - guess))
 
-    def _likely(self, step: _Step) -> list[tuple[int, float]]:
+    def _likely(self, step: _ScoredStep) -> list[tuple[int, float]]:
         """Elements that moved and whose estimate is just below the best ones, with their estimates. `_refine` would
         encode them later; encoding them together with the new texts is faster."""
         known = [self._known.get(carried) for carried in step.input.carried]
@@ -187,7 +191,7 @@ class DmrRanker:
         near = (scores < kth) & (scores >= kth - self._margin(0))
         return [(moved[place][0], float(scores[place])) for place in np.flatnonzero(near)]
 
-    def _refine(self, work: list[_Step]) -> None:
+    def _refine(self, work: list[_ScoredStep]) -> None:
         """Encode the best elements exactly. Then, until none is left within the margin, encode those near them: quickly
         first, and exactly those that still are near."""
         self._encode(work, 2, lambda step: step.best(2, self.top))
@@ -195,14 +199,14 @@ class DmrRanker:
         while found:
             found = sum(self._encode(work, level, self._near(level)) for level in self._levels)
 
-    def _near(self, level: int) -> Callable[[_Step], np.ndarray]:
+    def _near(self, level: int) -> Callable[[_ScoredStep], np.ndarray]:
         margin = self._margin(self._levels.index(level))
         return lambda step: step.near(level, self.top, margin)
 
     def _margin(self, level: int) -> float:
         return SAFETY * (self._errors[level] or UNSEEN)
 
-    def _encode(self, work: list[_Step], level: int, choose: Callable[[_Step], np.ndarray]) -> int:
+    def _encode(self, work: list[_ScoredStep], level: int, choose: Callable[[_ScoredStep], np.ndarray]) -> int:
         """Encode the chosen elements at `level` and score them, remembering the largest error of an estimate; how many
         there were."""
         places = [(step, i) for step in work for i in choose(step)]
@@ -239,7 +243,7 @@ class DmrRanker:
     def _keep(self, carried: str, text: str, name: str, vector: np.ndarray) -> None:
         known = self._known.get(carried)
         if known is None or known.text != text:
-            known = self._known[carried] = _Known(text)
+            known = self._known[carried] = _EncodedText(text)
         setattr(known, name, vector)
         self._known.move_to_end(carried)
 
@@ -248,7 +252,7 @@ class DmrRanker:
             self._known.popitem(last=False)
 
 
-def _level(known: _Known, text: str) -> int:
+def _level(known: _EncodedText, text: str) -> int:
     if known.text != text:
         return 0
     return 1 if known.exact is None else 2

@@ -1,6 +1,6 @@
 """What a ranker reads of a step: one query and a text per candidate. Core."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from agents.stages.rank.element_text import element_texts
@@ -33,6 +33,21 @@ class RankingInput:
     labels: tuple[str, ...]
 
 
+class InputRanker:
+    """A ranker that makes an input of each observation, WebLINX documents where it has recorded turns, and ranks these
+    together."""
+
+    def rank(self, observations: Sequence[Observation]) -> list[tuple[RankedCandidate, ...]]:
+        """Each observation's candidates, best first. Raises PageError for a page that cannot be read."""
+        return self.rank_inputs([self.input(observation) for observation in observations])
+
+    def input(self, observation: Observation) -> RankingInput:
+        raise NotImplementedError
+
+    def rank_inputs(self, steps: Sequence[RankingInput]) -> list[tuple[RankedCandidate, ...]]:
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
 class WeblinxText:
     """The settings of WebLINX queries and documents (A3.3, A3.4 and the context-analysis paper's variants)."""
@@ -47,7 +62,7 @@ PUBLISHED = WeblinxText()
 
 @page_deadline()
 def candidate_input(observation: Observation) -> RankingInput:
-    """The cross encoder's texts (planners.md section 3).
+    """The cross encoder's texts (sources.md M3).
 
     Raises PageError for a page that cannot be read, and what `format_candidates` raises for an impossible candidate.
     """

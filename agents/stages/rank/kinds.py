@@ -6,9 +6,10 @@ from functools import lru_cache
 from typing import Any
 
 from agents.encoders import weights
+from agents.encoders.kept import VectorStore
 from agents.recipes.literature import Recipe
 from agents.stages.kind import Beside, Parts, StageKind, unless
-from agents.stages.models import KEPT_MODELS, lacking_model, loaded
+from agents.stages.models import KEPT_MODELS, base_counts, lacking_model, loaded, trainer_of
 from agents.stages.rank.dmr import DmrEncoder, DmrRanker, dmr_encoder, multiplies_bfloat16, weblinx_text
 from agents.stages.rank.inputs import WeblinxText
 from agents.stages.rank.score_file import ScoreFileRanker
@@ -49,7 +50,7 @@ class RankKind(StageKind):
 
     @classmethod
     def lacking(cls, recipe: Recipe) -> list[str]:
-        trainer = f"manage.py train_ranker DATASET --recipe {recipe.name}"
+        trainer = trainer_of("train_ranker", "rank.base", recipe)
         return lacking_model("rank.model", recipe.rank.model, recipe.rank.base, trainer)
 
 
@@ -57,7 +58,11 @@ class Ranked(RankKind):
     """A kind of `rank` that scores every element by a `Ranker`. A page that cannot be ranked fails only its own
     step."""
 
-    reads = frozenset({"rank.model", "rank.base", "rank.top_k"})
+    reads = frozenset({"rank.model", "rank.base"})
+
+    @classmethod
+    def idle(cls, beside: Beside) -> dict[str, str]:
+        return super().idle(beside) | base_counts(beside.recipe, "rank", "train_ranker")
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
@@ -102,8 +107,8 @@ class CrossEncoded(Ranked):
         return f"Scores every element together with the instruction by {model_words(recipe)}."
 
     def load(self) -> Ranker:
-        text = weblinx_text(self.recipe.rank, self.recipe.quirks)
-        ranker: Ranker = loaded("rank.model", self.recipe.rank.model, lambda name: _cross_encoder(name, text))
+        text, store = weblinx_text(self.recipe.rank, self.recipe.quirks), self.parts.vectors
+        ranker: Ranker = loaded("rank.model", self.recipe.rank.model, lambda name: _cross_encoder(name, text, store))
         return ranker
 
     @classmethod
@@ -124,7 +129,7 @@ class DenseMarkup(Ranked):
     def load(self) -> Ranker:
         settings = self.recipe.rank
         encoder: DmrEncoder = loaded("rank.model", settings.model, dmr_encoder)
-        return DmrRanker(encoder, settings, self.recipe.quirks)
+        return DmrRanker(encoder, settings, self.recipe.quirks, self.parts.vectors)
 
     @classmethod
     def training(cls, recipe: Recipe) -> tuple[str, dict[str, Any]]:
@@ -140,6 +145,7 @@ class DenseMarkup(Ranked):
 class ScoredBefore(Ranked):
     """Takes scores from a file that was made elsewhere."""
 
+    reads = Ranked.reads - {"rank.base"}
     loads_weights = False
 
     @classmethod
@@ -161,12 +167,12 @@ class ScoredBefore(Ranked):
 
 
 @lru_cache(maxsize=KEPT_MODELS)
-def _cross_encoder(name: str, text: WeblinxText) -> Ranker:
+def _cross_encoder(name: str, text: WeblinxText, store: VectorStore | None) -> Ranker:
     """The cross encoder of that name. A starter computes in bfloat16 where that is faster: it reproduces no published
     number anyway."""
     from agents.stages.rank.cross_encoder import CrossEncoderRanker
 
-    ranker = CrossEncoderRanker(name, weblinx=text)
+    ranker = CrossEncoderRanker(name, weblinx=text, store=store)
     if name.startswith(weights.STARTER) and multiplies_bfloat16(ranker.device):
         ranker.compute_in_bfloat16()
     return ranker
@@ -180,7 +186,7 @@ def has_own_page(observation: Observation) -> bool:
 
 def _with_page(observation: Observation) -> Observation:
     """The observation whose elements are ranked: itself, or for a WebLINX turn without a page (an utterance) the
-    nearest earlier turn that has one, as in the published prompts (dmr_wma.md A6.1)."""
+    nearest earlier turn that has one, as in the published prompts (sources.md A6.1)."""
     demo = observation.demo
     if demo is None or has_own_page(observation):
         return observation

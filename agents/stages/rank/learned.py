@@ -9,9 +9,10 @@ import numpy as np
 from agents.encoders import weights
 from agents.encoders.embedding import Encoder
 from agents.learned.prepare import PreparedStep, prepare
+from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts
 from agents.stages.models import KEPT_MODELS, loaded
-from agents.stages.rank.kinds import RankKind
+from agents.stages.rank.kinds import RankKind, model_words
 from agents.stages.state import StepState
 from agents.trace import traced_ranking
 from agents.types import NoCandidates, Observation, RankedCandidate
@@ -27,8 +28,15 @@ class LearnedElements(RankKind):
     """Orders the elements by the probabilities of a trained network, and keeps its operations and values for the stage
     `plan`."""
 
-    reads = frozenset({"rank.model", "plan.model", "rank.top_k"})
+    reads = frozenset({"rank.model", "plan.model"})
     embeds_memory = True
+
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        return (
+            f"{recipe.plan.model} orders the elements by what it learned of the instruction and of each, as "
+            f"{model_words(recipe)} embeds them."
+        )
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)

@@ -1,4 +1,4 @@
-"""Candidate scores in a file: what the published score pickle holds (planners.md 1.3), as JSON or safetensors. Core.
+"""Candidate scores in a file: what the published score pickle holds (sources.md M1.3), as JSON or safetensors. Core.
 
     {"scores": {"{annotation_id}_{action_uid}": {backend_node_id: float}}, "ranks": {the same: {the same: int}}}
 

@@ -19,6 +19,8 @@ from annotations.dom.elements import DescribedElement, elements
 from annotations.dom.limits import PageError
 from annotations.sandbox.deadline import page_deadline
 
+SNIPPETS = "recall.memory=multifaceted with recall.k of at least 1"
+
 
 @dataclass(frozen=True)
 class _OfferedPage:
@@ -36,7 +38,6 @@ class SimilarElements(RankKind):
     reads = frozenset(
         {
             "rank.model",
-            "rank.top_k",
             "rank.lexical_weight",
             "rank.role_weight",
             "rank.order_weight",
@@ -51,8 +52,12 @@ class SimilarElements(RankKind):
 
     @classmethod
     def idle(cls, beside: Beside) -> dict[str, str]:
-        recalls = unless("snippets" in beside.blocks, "recall.memory=multifaceted", "recall.weight")
+        recalls = unless("snippets" in beside.blocks, SNIPPETS, "recall.weight")
         return super().idle(beside) | recalls
+
+    @classmethod
+    def taken(cls, recipe: Recipe) -> frozenset[str]:
+        return cls.takes if recipe.recall.weight else cls.takes - {"snippets"}
 
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:

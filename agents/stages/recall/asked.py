@@ -41,6 +41,8 @@ def ask(
         noted.setdefault("prompts", {})[prompt.name] = prompt.sha256
         if isinstance(reply, LlmError):
             noted.setdefault("errors", []).append(str(reply))
+        else:
+            noted.setdefault("written_by", {})[prompt.name] = model
         answers.append("" if isinstance(reply, LlmError) else reply.text)
     return answers
 

@@ -1,6 +1,6 @@
 """The kinds of `recall.memory`: which earlier steps of the conversation are recalled. Core.
 
-All give them in prompt order (planners.md 5.2, 5.6).
+All give them in prompt order (sources.md M5.2, M5.6).
 """
 
 from collections.abc import Sequence
@@ -67,28 +67,34 @@ class Chronological(StageKind):
         state.note("recall", kind=self.recipe.recall.memory, snippets=traced_snippets(state.snippets))
 
 
-class FirstTurns(Chronological):
-    """The steps of the first k turns (MindAct + Fixed)."""
+class SomeTurns(Chronological):
+    """The steps of k earlier turns: what baselines recall that choose whole turns."""
 
-    reads = frozenset({"recall.k"})
+    counted_by = "recall.k"
 
     @classmethod
     def deviations(cls, recipe: Recipe) -> dict[str, str]:
         return BASELINES
 
     @classmethod
-    def sentence(cls, recipe: Recipe) -> str:
-        return f"Recalls the first {recipe.recall.k} turns of the conversation."
-
-    @classmethod
     def hands_on(cls, recipe: Recipe) -> str:
         return f"{recipe.recall.k} earlier turns"
+
+
+class FirstTurns(SomeTurns):
+    """The steps of the first k turns (MindAct + Fixed)."""
+
+    reads = frozenset({"recall.k"})
+
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        return f"Recalls the first {recipe.recall.k} turns of the conversation."
 
     def chosen(self, state: StepState, steps: list[RecordedStep]) -> Sequence[int]:
         return select_fixed(_turns(steps), self.recipe.recall.k)
 
 
-class SimilarTurns(Chronological):
+class SimilarTurns(SomeTurns):
     """The steps of the k earlier turns with the most similar instructions (Synapse in conversations)."""
 
     reads = frozenset({"recall.k", "recall.sort_by", "recall.encoder"})
@@ -100,16 +106,8 @@ class SimilarTurns(Chronological):
         return unless(ordered, f"recall.k of at least 2, and {SHOWN}", "recall.sort_by")
 
     @classmethod
-    def deviations(cls, recipe: Recipe) -> dict[str, str]:
-        return BASELINES
-
-    @classmethod
     def sentence(cls, recipe: Recipe) -> str:
         return f"Recalls the {recipe.recall.k} earlier turns with the most similar instructions."
-
-    @classmethod
-    def hands_on(cls, recipe: Recipe) -> str:
-        return f"{recipe.recall.k} earlier turns"
 
     def chosen(self, state: StepState, steps: list[RecordedStep]) -> Sequence[int]:
         settings = self.recipe.recall
@@ -137,6 +135,7 @@ class Multifaceted(Chronological):
         }
     )
     gives = frozenset({"memory", "snippets"})
+    counted_by = "recall.k"
     embeds = True
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Which past steps of a conversation are recalled (Self-MAP and its baselines; planners.md 5.2, 5.6).
+"""Which past steps of a conversation are recalled (Self-MAP and its baselines; sources.md M5.2, M5.6).
 
 Core. Items are the steps of the earlier turns in chronological order; every function answers with item indices in
 prompt order. `encode` maps n texts to an array of shape (n, dimensions); the vectors need not have unit length.
@@ -21,7 +21,7 @@ TURNS = 3  # of the baselines "fixed" and "Synapse"
 
 @dataclass(frozen=True)
 class MatchingQuirks:
-    """Where the published matching differs from its paper; the flag is named after the number in the specification."""
+    """Where the published matching differs from its paper; the flag is named after its number (`Quirks`)."""
 
     q11_item_without_trajectory: bool  # an item's text has its own action only, not those before it in its turn
 

@@ -27,6 +27,7 @@ class DrawnExemplars(StageKind):
     stage = "recall"
     reads = frozenset({"recall.exemplar_k"})
     gives = frozenset({"exemplars"})
+    counted_by = "recall.exemplar_k"
     how: ClassVar[str] = ", drawn from the same site, else from its domain"  # they are chosen, in a sentence
     fixed: ClassVar[bool] = False  # the same ones for every task
 
@@ -36,12 +37,11 @@ class DrawnExemplars(StageKind):
 
     @classmethod
     def hands_on(cls, recipe: Recipe) -> str:
-        count = recipe.recall.exemplar_k
-        return amount(count, "exemplar")
+        return amount(recipe.recall.exemplar_k, "exemplar")
 
     @classmethod
     def searches(cls, recipe: Recipe) -> frozenset[str]:
-        return frozenset({"exemplars"} if recipe.recall.exemplar_k else ())
+        return frozenset({"exemplars"})
 
     @classmethod
     def deviations(cls, recipe: Recipe) -> dict[str, str]:
@@ -57,12 +57,9 @@ class DrawnExemplars(StageKind):
         self._found: dict[tuple[int, int], tuple[PromptExemplar, ...]] = {}  # (conversation, turn)
 
     def prepare(self, conversation_ids: Sequence[int]) -> None:
-        if self.recipe.recall.exemplar_k:
-            self.parts.the_memory().prepare_exemplars()
+        self.parts.the_memory().prepare_exemplars()
 
     def run(self, states: Sequence[StepState]) -> None:
-        if not self.recipe.recall.exemplar_k:
-            return
         for state in states:
             state.exemplars = self._exemplars(state)
             state.note("recall", exemplars=[_traced(exemplar) for exemplar in state.exemplars])
@@ -195,6 +192,7 @@ class SiteWorkflows(StageKind):
 class NearestWorkflows(SiteWorkflows):
     """The k workflows whose descriptions are nearest to the task, or to the objective that a model predicts (MIMS)."""
 
+    counted_by = "recall.workflow_k"
     reads = SiteWorkflows.reads | {"recall.workflow_query", "recall.encoder", "simplify.page_elements"}
     embeds = True
 

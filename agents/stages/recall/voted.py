@@ -30,9 +30,14 @@ class VotedSet(StageKind):
         return "1 exemplar set"
 
     @classmethod
-    def lacking(cls, recipe: Recipe) -> list[str]:
+    def unsuited(cls, recipe: Recipe) -> str:
         votes = "recall.exemplar_k" not in cls.reads or recipe.recall.exemplar_k
-        return [] if votes else ["recall.exemplar_k of at least 1: as many of the nearest keys vote"]
+        said = f"recall.exemplars={recipe.recall.exemplars} does not go with recall.exemplar_k=0"
+        return "" if votes else f"{said}: as many of the nearest keys vote; it takes at least 1"
+
+    @classmethod
+    def lacking(cls, recipe: Recipe) -> list[str]:
+        return ["recall.exemplar_k of at least 1, as so many of the nearest keys vote"] if cls.unsuited(recipe) else []
 
     @classmethod
     def searches(cls, recipe: Recipe) -> frozenset[str]:
@@ -43,10 +48,7 @@ class VotedSet(StageKind):
         return frozenset({"history"})
 
     def prepare(self, conversation_ids: Sequence[int]) -> None:
-        try:
-            self.sets.prepare(self.embeds)
-        except ValueError as error:
-            raise CannotRun(str(error)) from error
+        self.sets.prepare(self.embeds)
 
     def run(self, states: Sequence[StepState]) -> None:
         for state, name in zip(states, self.names(states), strict=True):

@@ -3,10 +3,10 @@
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
-from agents.generators.chosen import generator_of
 from agents.llm.protocol import GREEDY
 from agents.recipes.literature import Recipe
-from agents.stages.kind import Beside, Parts, StageKind, unless
+from agents.stages.answering import generator_of
+from agents.stages.kind import SEEN, Beside, Parts, StageKind, unless
 from agents.stages.state import StepState
 from agents.words.exemplar_sets import (
     FilterCall,
@@ -44,10 +44,11 @@ class Abstracted(StageKind):
 
     @classmethod
     def idle(cls, beside: Beside) -> dict[str, str]:
-        shown = "exemplar_set" in beside.blocks
+        shown = "exemplar_set" in beside.blocks and beside.sees_text
         writes = shown and beside.recipe.simplify.abstraction == "program"
-        return unless(shown, SETS, "simplify.abstraction") | unless(
-            writes, f"{SETS} and simplify.abstraction=program", "quirks.q16_missing_fallback_crashes"
+        seen = SETS if beside.sees_text else SEEN
+        return unless(shown, seen, "simplify.abstraction") | unless(
+            writes, f"{seen} and simplify.abstraction=program", "quirks.q16_missing_fallback_crashes"
         )
 
     def __init__(self, parts: Parts) -> None:
@@ -91,7 +92,7 @@ class Abstracted(StageKind):
     def _abstracting(self, state: StepState) -> Abstracting:
         """Begin to make the text of a state's page. ValueError where the page as it is would be too long."""
         exemplar, page = state.exemplar_set, markup_of(state.observation)
-        abstraction = self.recipe.simplify.abstraction
+        abstraction = self.recipe.simplify.abstraction if state.sees_text else "none"
         if exemplar is None:
             state.shown = AbstractedPage("", None)
             return _as_it_is(page)

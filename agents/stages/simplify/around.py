@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agents.recipes.literature import Recipe
-from agents.stages.kind import Beside, Parts, StageKind, unless
+from agents.stages.kind import RECALLED, SEEN, Beside, Parts, StageKind, unless
 from agents.stages.state import StepState
 from agents.types import RecordedStep
 from agents.words.past_step import PastStep, RationaleRequest
@@ -35,9 +35,11 @@ class AroundBest(StageKind):
     @classmethod
     def idle(cls, beside: Beside) -> dict[str, str]:
         past = beside.recipe.compose.trajectory or bool(beside.blocks & {"memory", "exemplars"})
-        return unless(
-            past, "compose.trajectory=true, recalled steps or exemplars", "simplify.history_elements"
-        ) | unless("memory" in beside.blocks, "recall.memory other than none", "recall.rationales")
+        return (
+            unless(beside.sees_text, SEEN, "simplify.page_elements")
+            | unless(past, "compose.trajectory=true, recalled steps or exemplars", "simplify.history_elements")
+            | unless("memory" in beside.blocks, RECALLED, "recall.rationales")
+        )
 
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:
@@ -57,11 +59,11 @@ class AroundBest(StageKind):
 
     @classmethod
     def texts(cls, recipe: Recipe) -> frozenset[str]:
-        return frozenset({"rationale"} if recipe.recall.rationales == "model" else ())
+        return frozenset({"rationale"} if cls.asks_llm(recipe) else ())
 
     @classmethod
     def asks_llm(cls, recipe: Recipe) -> bool:
-        return recipe.recall.rationales == "model"
+        return recipe.recall.rationales == "model" and recipe.recall.has_memory
 
     def run(self, states: Sequence[StepState]) -> None:
         past = self.past.show(step for state in states for step in _past(state))
@@ -93,8 +95,8 @@ class AroundBest(StageKind):
     def _pages(
         self, state: StepState, past: Mapping[int, ShownStep | Exception], reasons: Mapping[int, str]
     ) -> ShownPages:
-        elements = self._elements(state)
-        page = page_text(state.observation.root, elements)
+        elements = self._elements(state) if state.sees_text else []
+        page = page_text(state.observation.root, elements) if state.sees_text else ""
         history = [_shown(step, past) for step in state.observation.turn_steps]
         exemplars = [[_shown(step, past) for step in exemplar.steps] for exemplar in state.exemplars]
         memory = [_shown(step, past) for step in state.memory]

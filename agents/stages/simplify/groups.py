@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from agents.recipes.literature import Recipe
-from agents.stages.kind import Beside, Parts, StageKind, unless
+from agents.stages.kind import RECALLED, Beside, Parts, StageKind, unless
 from agents.stages.simplify.knockout import rounds
 from agents.stages.simplify.snippets import SnippetQuirks, SnippetSettings, known_rationale, snippet_messages
 from agents.stages.state import StepState
 from agents.types import DecisionUsage, RecordedStep
+from agents.words.generator import PagePrompt
 from agents.words.parse import ParsedReply
 from agents.words.past_step import PastStep, RationaleRequest
 from agents.words.sequence import PagePart
@@ -33,7 +34,7 @@ class Match:
     page: PageInput | None = None  # as composed for the group
     winner: ParsedReply | None = None
     asked: list[dict[str, Any]] = field(default_factory=list)
-    prompts: list[str] = field(default_factory=list)
+    prompts: list[PagePrompt] = field(default_factory=list)  # of the rounds so far, as they were sent
 
     def advance(self, reply: ParsedReply | None = None) -> None:
         """Go on to the next group, or to the end, with the reply to the last one."""
@@ -63,7 +64,7 @@ class ElementGroups(StageKind):
     @classmethod
     def idle(cls, beside: Beside) -> dict[str, str]:
         past, reasons = bool(beside.blocks & {"memory", "exemplars"}), beside.recipe.recall.rationales != "none"
-        pages, memory = "recalled steps or exemplars (recall.memory, recall.exemplars)", "recall.memory other than none"
+        pages, memory = "recalled steps or exemplars (recall.memory, recall.exemplars)", RECALLED
         return (
             unless(past, pages, "simplify.memory_pages")
             | unless(past, memory, "recall.rationales")
@@ -74,7 +75,7 @@ class ElementGroups(StageKind):
     def sentence(cls, recipe: Recipe) -> str:
         simplify = recipe.simplify
         memory = "whole" if simplify.memory_pages == "whole" else "with the used element and four others only"
-        shown = "" if recipe.recall.memory == "none" else f" Recalled pages are shown {memory}."
+        shown = f" Recalled pages are shown {memory}." if recipe.recall.has_memory else ""
         return f"Shows the page around {simplify.group_size} elements at a time.{shown}"
 
     @classmethod
@@ -87,11 +88,11 @@ class ElementGroups(StageKind):
 
     @classmethod
     def texts(cls, recipe: Recipe) -> frozenset[str]:
-        return frozenset(RATIONALE_TEXTS[recipe.recall.rationales])
+        return frozenset(RATIONALE_TEXTS[shown_rationales(recipe)])
 
     @classmethod
     def asks_llm(cls, recipe: Recipe) -> bool:
-        return recipe.recall.rationales == "model"
+        return shown_rationales(recipe) == "model"
 
     def run(self, states: Sequence[StepState]) -> None:
         new = [state for state in states if state.shown is None]
@@ -150,12 +151,18 @@ class ElementGroups(StageKind):
         return (yield from rounds(candidates, self.recipe.simplify.group_size))
 
 
+def shown_rationales(recipe: Recipe) -> str:
+    """`recall.rationales`, none where the prompt has no past page that one could stand beside."""
+    recall = recipe.recall
+    return recall.rationales if recall.has_past else "none"
+
+
 def snippet_settings(recipe: Recipe, paradigm: Paradigm, wording: PageWording = OURS) -> SnippetSettings:
     """The settings by which past pages are shown, the same in training and in use."""
     return SnippetSettings(
         paradigm,
         recipe.simplify.memory_pages == "simplified",
-        recipe.recall.rationales != "none",
+        shown_rationales(recipe) != "none",
         recipe.rank.top_k,
         wording=wording,
         quirks=recipe.quirks.narrowed(SnippetQuirks),

@@ -1,4 +1,4 @@
-"""Past steps as the messages of a planner: page, question and the answer that was right (planners.md 5.3, 5.4).
+"""Past steps as the messages of a planner: page, question and the answer that was right (sources.md M5.3, M5.4).
 
 Core. Which steps and in which order is chosen elsewhere (`agents.stages.recall.select`).
 """
@@ -30,7 +30,7 @@ class Random(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SnippetQuirks:
-    """Errors of the published snippets that can be reproduced, each named after its number in the specification."""
+    """Errors of the published snippets that can be reproduced, each named after its number (`Quirks`)."""
 
     q14_rationale_joined: bool  # no line break before "Rationale:" unless the answer happens to end in one
 
@@ -90,7 +90,7 @@ def snippet(
     settings: SnippetSettings = SnippetSettings(),
     rationales: Rationales | None = None,
 ) -> list[PagePart]:
-    """The three messages of one step with these candidates; training draws them in its own way (planners.md 4.3).
+    """The three messages of one step with these candidates; training draws them in its own way (sources.md M4.3).
     `rationales` None: those that are known."""
     candidate_ids = [*([] if gold_id is None else [gold_id]), *negative_ids]
     task = PageTask(step.instruction, step.past_actions, step.operation, step.value)

@@ -10,11 +10,13 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from django.db.models import QuerySet
 
 from annotations.access import rules
 from annotations.jobs import running
-from annotations.models import Assignment, Campaign, Job, Part, Proposal, Session, Stage, Step
+from annotations.models import Assignment, Campaign, Job, Part, Project, Proposal, Session, Stage, Step
 from annotations.models.edits import ProposalQuerySet
+from annotations.models.projects import Account
 from annotations.text.merging import pieces
 from annotations.text.tfidf import Vectorise
 from annotations.work.decompose.clauses import covered, recorded_tasks
@@ -61,10 +63,7 @@ class Proposing:
         project = self.assignment.item.session.campaign.project
         rules.require(user, "annotate", project)
         params = {"name": self.assignment.item.session.name, "assignment": self.assignment.pk, "kind": str(kind)}
-        waiting = Job.objects.filter(kind=Job.Kind.PROPOSE, project=project, params=params, state=Job.State.QUEUED)
-        return waiting.first() or running.queue(
-            Job(kind=Job.Kind.PROPOSE, project=project, created_by=user, params=params)
-        )
+        return _started(params, project, user, project.jobs.filter(state=Job.State.QUEUED))
 
     def check(self, kind: str) -> None:
         """Raise NoProposals where this kind makes no sense."""
@@ -139,9 +138,13 @@ def start_sessions_job(campaign: Campaign, user) -> Job:
     """Have the embedded model look at the leftovers of a campaign in the background; one job at a time."""
     rules.require(user, "manage", campaign.project)
     params = {"name": campaign.name, "campaign": campaign.pk, "kind": str(Proposal.Kind.SESSIONS)}
-    waiting = campaign.project.jobs.unfinished().filter(kind=Job.Kind.PROPOSE, params=params)
-    job = Job(kind=Job.Kind.PROPOSE, project=campaign.project, created_by=user, params=params)
-    return waiting.first() or running.queue(job)
+    return _started(params, campaign.project, user, campaign.project.jobs.unfinished())
+
+
+def _started(params: dict[str, Any], project: Project, user: Account, begun: QuerySet[Job]) -> Job:
+    """The job of proposing by these params: the one among those `begun`, else a new one."""
+    found = begun.filter(kind=Job.Kind.PROPOSE, params=params).first()
+    return found or running.queue(Job(kind=Job.Kind.PROPOSE, project=project, created_by=user, params=params))
 
 
 def judge(rows: ProposalQuerySet, subject: Assignment, *, passed: bool, about_cuts: bool = False) -> None:

@@ -20,9 +20,9 @@ def next_item(user: Account, campaign: Campaign, stage: str) -> Assignment | Non
         while True:
             with transaction.atomic():  # one attempt each: locks of items that turned out full are let go
                 campaign.take_turns(user)
-                if (own := _own(user, campaign, stage)) is not None:
+                if (own := Assignment.objects.next_of(user, campaign, stage)) is not None:
                     return own
-                if campaign.mode != Campaign.Mode.OPEN or is_capped(user, campaign, stage):
+                if campaign.mode != Campaign.Mode.OPEN or Assignment.objects.are_capped(user, campaign, stage):
                     return None
                 free = (
                     Item.objects.free_for(user, campaign, stage)
@@ -36,23 +36,6 @@ def next_item(user: Account, campaign: Campaign, stage: str) -> Assignment | Non
                     return item.hand(user, slot).lease(user)
                 tried.append(item.pk)
     return _abandoned(user, campaign, stage)
-
-
-def is_capped(user: Account, campaign: Campaign, stage: str) -> bool:
-    """Whether this person has had as many items of this stage as the campaign allows one person."""
-    return room_left(user, campaign, stage) <= 0
-
-
-def room_left(user: Account, campaign: Campaign, stage: str) -> float:
-    """How many more items of a stage this person may get; infinity where the campaign has no cap."""
-    if not campaign.cap:
-        return float("inf")
-    return campaign.cap - Assignment.objects.of(campaign, stage).filter(user=user).count()
-
-
-def _own(user: Account, campaign: Campaign, stage: str) -> Assignment | None:
-    mine = Assignment.objects.of(campaign, stage).filter(user=user).workable()
-    return mine.in_order_of_need().select_related("item__session").first()
 
 
 @transaction.atomic

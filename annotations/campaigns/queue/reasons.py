@@ -2,7 +2,6 @@
 
 from django.utils import timezone
 
-from annotations.campaigns.queue.claiming import is_capped
 from annotations.models import Assignment, Campaign, Item, Stage
 from annotations.models.projects import Account
 from annotations.models.queue import ItemQuerySet
@@ -23,7 +22,7 @@ def why_nothing(user: Account, campaign: Campaign, stage: str) -> str:
     items = Item.objects.to_do(campaign, stage)
     if not items.exists():
         return _why_none_opened(stage)
-    if is_capped(user, campaign, stage):
+    if Assignment.objects.are_capped(user, campaign, stage):
         return f"You have had {amount(campaign.cap, 'item')} to {word}, the most that one person gets in {campaign}."
     left = items.filter(state=Item.State.OPEN)
     if not left.exists():

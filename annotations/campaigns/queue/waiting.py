@@ -1,13 +1,11 @@
 """What waits for a person: what was returned to them, and what each open campaign has for them to do."""
 
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 from django.db.models import Count, QuerySet
 
 from annotations.access import rules
-from annotations.campaigns.queue.claiming import is_capped
 from annotations.models import Assignment, Campaign, Dispute, Item, Stage
 from annotations.models.disputes import DisputeQuerySet
 from annotations.models.projects import Account
@@ -16,8 +14,6 @@ from annotations.models.queue import AssignmentQuerySet
 # What waits for verification holds up what is done already, so it comes first.
 STAGES = (Stage.VERIFY, Stage.REWRITE, Stage.DECOMPOSE)
 MOST = 100  # items of an open pool that are counted
-PACE_OF = 20  # items handed in last, whose median is a person's pace
-FEWEST = 3
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,7 @@ def waiting(user: Account) -> list[Waiting]:
     counted = rows.values_list("item__session__campaign", "item__stage").annotate(n=Count("pk"))
     own = {(campaign, stage): n for campaign, stage, n in counted}
     found = [
-        Waiting(c, stage, own.get((c.pk, stage), 0), _free(user, c, stage), _pace(user, c, stage))
+        Waiting(c, stage, own.get((c.pk, stage), 0), _free(user, c, stage), Assignment.objects.pace(user, c, stage))
         for c, stage in places(user, campaigns(user))
     ]
     return [one for one in found if one.count]
@@ -89,14 +85,6 @@ def disputes(user: Account) -> DisputeQuerySet:
 
 
 def _free(user: Account, campaign: Campaign, stage: Stage) -> int:
-    if campaign.mode != Campaign.Mode.OPEN or is_capped(user, campaign, stage):
+    if campaign.mode != Campaign.Mode.OPEN or Assignment.objects.are_capped(user, campaign, stage):
         return 0
     return Item.objects.free_for(user, campaign, stage).order_by()[:MOST].count()
-
-
-def _pace(user: Account, campaign: Campaign, stage: Stage) -> float | None:
-    done = Assignment.objects.of(campaign, stage).filter(
-        user=user, state=Assignment.State.SUBMITTED, active_seconds__gt=0
-    )
-    seconds = list(done.order_by("-submitted_at").values_list("active_seconds", flat=True)[:PACE_OF])
-    return median(seconds) if len(seconds) >= FEWEST else None

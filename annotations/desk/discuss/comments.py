@@ -1,9 +1,7 @@
 """Comments on work: said, answered, resolved, put into the bin and taken out again; and whom they reach."""
 
-import re
 from urllib.parse import urlencode
 
-from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -11,11 +9,9 @@ from django.urls import reverse
 
 from annotations.access import rules
 from annotations.desk.write.document import readable
-from annotations.models import Assignment, BadComment, Comment, Mention, Project, Session, Stage, Step
+from annotations.models import Assignment, BadComment, Comment, Mention, Session, Stage, Step
+from annotations.models.choices import MAX_REASON
 from annotations.tell.events import emit
-
-MAX_TEXT = 5_000
-_NAME = re.compile(r"(?<![\w@.+-])@([\w@.+-]+)")
 
 
 def visible(user: User) -> QuerySet[Comment]:
@@ -43,8 +39,8 @@ def say(
     An answer stands at the place of what it answers. Raises BadComment.
     """
     text = text.strip()
-    if not text or len(text) > MAX_TEXT:
-        raise BadComment(f"A comment has 1 to {MAX_TEXT:,} characters.")
+    if not text or len(text) > MAX_REASON:
+        raise BadComment(f"A comment has 1 to {MAX_REASON:,} characters.")
     if parent is not None:
         parent = parent.parent or parent  # one level deep
         if parent.session_id != session.pk or parent.deleted_at:
@@ -64,16 +60,10 @@ def say(
         is_about_turn=is_about_turn,
         node_id=node_id,
     )
-    reached = {*named(text, session.campaign.project), comment.answers_person()} - {author, None}
-    Mention.objects.bulk_create(Mention(comment=comment, user=user) for user in reached)
+    reached = {*session.campaign.project.named_in(text), comment.answers_person()} - {author}
+    Mention.objects.bulk_create(Mention(comment=comment, user=user) for user in reached if isinstance(user, User))
     emit(session.campaign.project, "comment.created", comment.facts())
     return comment
-
-
-def named(text: str, project: Project) -> QuerySet:
-    """Members of the project whom a text names as @username."""
-    names = {name for found in _NAME.findall(text) for name in (found, found.rstrip(".-+@"))}
-    return get_user_model().objects.filter(username__in=names, memberships__project=project, is_active=True)
 
 
 @transaction.atomic
@@ -81,11 +71,6 @@ def resolve(comment: Comment, user: User) -> None:
     """Close a thread; the second time does nothing."""
     if comment.resolve(user):
         emit(comment.session.campaign.project, "comment.resolved", comment.facts() | {"by": user.get_username()})
-
-
-def may_speak(user: User, project: Project) -> bool:
-    """Whether the user may comment in a project: those who annotate or review in it may."""
-    return rules.can(user, "annotate", project) or rules.can(user, "review", project)
 
 
 def place_url(comment: Comment, user: User, pages: dict[tuple, str] | None = None) -> str:
@@ -107,8 +92,3 @@ def place_url(comment: Comment, user: User, pages: dict[tuple, str] | None = Non
 
 def unread(user: User) -> QuerySet[Mention]:
     return Mention.objects.unread_by(user).filter(comment__in=visible(user).filter(deleted_at=None))
-
-
-def see(user: User, comments: QuerySet[Comment]) -> int:
-    """Take comments out of this user's unread ones; returns how many were."""
-    return Mention.objects.unread_by(user).filter(comment__in=comments).see()

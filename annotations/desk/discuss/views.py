@@ -44,7 +44,7 @@ def change(request: HttpRequest, pk: int, what: str) -> JsonResponse:
         raise Http404
     found = get_object_or_404(comments.visible(signed_in(request)).select_related(*RELATED), pk=pk)
     if what == "seen":
-        comments.see(signed_in(request), Comment.objects.filter(pk=found.pk))
+        Mention.objects.unread_by(signed_in(request)).filter(comment=found).see()
         return JsonResponse(_listed(request, found.session))
     _require_speech(request, found.session)
     if what in ("delete", "restore") and not found.may_be_deleted_by(signed_in(request)):
@@ -76,7 +76,7 @@ def seen(request: HttpRequest) -> HttpResponse:
     shown = comments.visible(signed_in(request)).order_by()
     if named := request.POST.get("comment", ""):
         shown = shown.filter(pk=whole(named) or 0)
-    comments.see(signed_in(request), shown)
+    Mention.objects.unread_by(signed_in(request)).filter(comment__in=shown).see()
     return redirect("annotate-inbox")
 
 
@@ -89,7 +89,7 @@ def _session(request: HttpRequest, pk: int) -> Session:
 
 
 def _require_speech(request: HttpRequest, session: Session) -> None:
-    if not comments.may_speak(signed_in(request), session.campaign.project):
+    if not session.campaign.project.lets_speak(signed_in(request)):
         raise PermissionDenied(f"Readers of {session.campaign.project} do not comment in it.")
 
 
@@ -132,7 +132,7 @@ def _listed(request: HttpRequest, session: Session) -> dict[str, Any]:
         rows = rows.filter(Q(assignment=None) | Q(assignment=wanted))
     found = list(rows.order_by("-pk")[:MAX_LISTED])[::-1]
     manages = rules.can(user, "manage", session.campaign.project)
-    speaks = comments.may_speak(user, session.campaign.project)
+    speaks = session.campaign.project.lets_speak(user)
     places = {pk: place for place, pk in enumerate(session.steps().values_list("pk", flat=True), 1)}
     mine = [row for row in found if not row.deleted_at or manages or row.author_id == user.pk]
     members = session.campaign.project.memberships.filter(user__is_active=True).order_by("user__username")

@@ -17,6 +17,7 @@ from django.http import HttpRequest
 from django.utils.html import strip_tags
 
 from annotations.models import KeyMap
+from annotations.models.projects import Account
 
 SESSION_KEY = "keys"  # the map travels with the session, so that no page asks the database for it
 EVERYWHERE = "everywhere"
@@ -62,14 +63,14 @@ def defaults() -> dict[str, str]:
     return found
 
 
-def chosen(user: Any) -> dict[str, str]:
+def chosen(user: Account) -> dict[str, str]:
     """What this user has chosen, without commands that exist no more."""
     row = KeyMap.objects.filter(user=user).first()
     known = defaults()
     return {label: key for label, key in row.keys.items() if label in known} if row else {}
 
 
-def choose(user: Any, label: str, key: str | None) -> dict[str, str]:
+def choose(user: Account, label: str, key: str | None) -> dict[str, str]:
     """Give a command another key, or with None its own again; returns all that was chosen. Raises BadKey."""
     if label not in defaults():
         raise BadKey("There is no such command.")
@@ -88,7 +89,7 @@ def choose(user: Any, label: str, key: str | None) -> dict[str, str]:
     return keys
 
 
-def forget(user: Any) -> None:
+def forget(user: Account) -> None:
     KeyMap.objects.filter(user=user).delete()
 
 
@@ -117,7 +118,7 @@ def remember(request: HttpRequest, keys: dict[str, str]) -> None:
 
 
 @receiver(user_logged_in, dispatch_uid="annotations.keymaps")
-def remember_at_sign_in(sender: Any, request: HttpRequest, user: Any, **kwargs: Any) -> None:
+def remember_at_sign_in(sender: Any, request: HttpRequest, user: Account, **kwargs: Any) -> None:
     remember(request, chosen(user))
 
 

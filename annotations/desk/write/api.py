@@ -17,7 +17,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotations.access import idempotency, rules
-from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.access.people import signed_in
 from annotations.campaigns.propose import proposing
 from annotations.campaigns.propose.foreign_proposals import GivenProposal
@@ -26,6 +25,7 @@ from annotations.campaigns.queue.reasons import why_nothing
 from annotations.desk import moving_on
 from annotations.desk.write import opening
 from annotations.desk.write.document import answer, readable
+from annotations.desk.write.opening import AboutAnnotations
 from annotations.desk.write.refusals import declined
 from annotations.edits import saving
 from annotations.models import Assignment, Campaign, NotFree, Proposal, Scope, Stage
@@ -234,18 +234,13 @@ class OfProposal(filters.FilterSet):
     kind = filters.ChoiceFilter(choices=Proposal.Kind.choices)
 
 
-class ProposalViewSet(ReadOnlyViewSet):
+class ProposalViewSet(AboutAnnotations):
     """What models suggested for annotations, and what became of it."""
 
     scopes = {"create": Scope.ANNOTATE}
     queryset = Proposal.objects.filter(assignment__isnull=False).select_related("assignment")
     serializer_class = ProposalSerializer
     filterset_class = OfProposal
-    gold_split = "assignment__item__session__split"
-    gold_project = "campaign__project"
-
-    def get_queryset(self) -> Any:
-        return super().get_queryset().filter(assignment__in=readable(self.request.user))
 
     @extend_schema(
         request=ProposalRequestSerializer,

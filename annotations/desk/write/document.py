@@ -18,7 +18,6 @@ from annotations.work.decompose.warnings import check_instructions
 from annotations.work.rewrite.warnings import check_rewrites
 
 ENTERING = {Operation.TYPE, Operation.SELECT, Operation.CHANGE, Operation.PASTE}
-HEAVY = ("candidates", "extra", "snapshot__data", "raw_snapshot__data")
 
 
 def readable(user, rows: QuerySet[Assignment] | None = None) -> QuerySet[Assignment]:
@@ -129,8 +128,7 @@ def edit_row(edit: Edit) -> dict[str, Any]:
 def shown_steps(session) -> list[Step]:
     """The steps of a session in order, with their pages (not the content) and gold elements. Two queries."""
     targets = Prefetch("targets", Target.objects.only("step_id", "node_id", "position"))
-    related = session.steps().select_related("snapshot", "raw_snapshot", "turn").defer(*HEAVY)
-    return list(related.prefetch_related(targets))
+    return list(session.steps().light().select_related("turn").prefetch_related(targets))
 
 
 def frame(request: HttpRequest, step: Step) -> dict[str, Any] | None:

@@ -31,8 +31,8 @@ from annotations.desk.write.step_trees import page_tree_response
 from annotations.edits import saving
 from annotations.edits.edit_ops import BadEdit
 from annotations.models import Assignment, Campaign, Job, Stage, Step
+from annotations.models.choices import MAX_REASON
 
-MAX_REASON = 5_000
 MAX_HISTORY = 500  # edits shown at once, newest first
 
 
@@ -176,8 +176,7 @@ def history(request: HttpRequest, pk: int) -> JsonResponse:
 @require_GET
 def step_frame(request: HttpRequest, pk: int, step_pk: int) -> JsonResponse:
     """New addresses of a step's rendered page, as those that the document gave run out."""
-    rows = opening.to_read(request.user, pk).item.session.steps().select_related("snapshot", "raw_snapshot")
-    step: Step = get_object_or_404(rows.defer("candidates", "snapshot__data", "raw_snapshot__data"), pk=step_pk)
+    step: Step = get_object_or_404(opening.to_read(request.user, pk).item.session.steps().light(), pk=step_pk)
     return JsonResponse({"frame": frame(request, step)})
 
 

@@ -7,20 +7,22 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 
 from annotations.access import rules
+from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.desk.write.document import readable
 from annotations.models import Assignment, NotYours, Stage
+from annotations.models.projects import User
 
 RELATED = ("user", "guideline", "item__session__website", "item__session__campaign__project")
 
 
-def to_read(user: Any, pk: int) -> Assignment:
+def to_read(user: User, pk: int) -> Assignment:
     """The annotation, for a user who may see it and its gold; Http404 and PermissionDenied otherwise."""
     found: Assignment = get_object_or_404(readable(user, Assignment.objects.select_related(*RELATED)), pk=pk)
     check_gold(user, found)
     return found
 
 
-def to_take(user: Any, pk: int) -> Assignment:
+def to_take(user: User, pk: int) -> Assignment:
     """An assignment whose lease the user may ask for, somebody else's too: `take` says whether that one has run out.
     Raises as `to_read`."""
     live = Assignment.objects.filter(item__session__deleted_at=None, item__session__campaign__deleted_at=None)
@@ -29,7 +31,7 @@ def to_take(user: Any, pk: int) -> Assignment:
     return found
 
 
-def own(user: Any, pk: int) -> Assignment:
+def own(user: User, pk: int) -> Assignment:
     """The user's own annotation, under way; NotYours once it was handed in. Raises as `to_read`."""
     found = to_read(user, pk)
     if found.user_id != user.pk:
@@ -40,7 +42,7 @@ def own(user: Any, pk: int) -> Assignment:
     return found
 
 
-def locked(user: Any, pk: int) -> Assignment:
+def locked(user: User, pk: int) -> Assignment:
     """The assignment, locked for writing. 404 where the user may not see it, 403 for others' work.
 
     Who had it before somebody took it over is not refused here: `check_lease` tells them who has it now.
@@ -57,7 +59,7 @@ def locked(user: Any, pk: int) -> Assignment:
     return found
 
 
-def verification(user: Any, pk: int) -> Assignment:
+def verification(user: User, pk: int) -> Assignment:
     """A verification of the user's projects; only for those who may review and see its gold."""
     related = (*RELATED, "item__subject__user")
     rows = Assignment.objects.filter(item__stage=Stage.VERIFY, item__session__deleted_at=None)
@@ -67,7 +69,17 @@ def verification(user: Any, pk: int) -> Assignment:
     return found
 
 
-def check_gold(user: Any, assignment: Assignment) -> None:
+class AboutAnnotations(ReadOnlyViewSet):
+    """REST views of rows that belong to an `assignment`, for those who may read that."""
+
+    gold_split = "assignment__item__session__split"
+    gold_project = "assignment__item__session__campaign__project"
+
+    def get_queryset(self) -> Any:
+        return super().get_queryset().filter(assignment__in=readable(self.request.user))
+
+
+def check_gold(user: User, assignment: Assignment) -> None:
     """Raise PermissionDenied where the session's split hides its gold from the user."""
     session = assignment.item.session
     rules.require_gold(user, session.campaign.project_id, session.split)

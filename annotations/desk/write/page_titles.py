@@ -12,9 +12,8 @@ KEPT = 24 * 3600  # seconds
 
 def page_titles(session: Session) -> list[str]:
     """The title of the page of each step, in order; "" for a step without a page and a page without a title."""
-    steps = session.steps().select_related("snapshot", "raw_snapshot")
-    light = steps.defer("candidates", "extra", "snapshot__data", "raw_snapshot__data")
-    shown = [snapshot.sha256 if (snapshot := step.shown_snapshot()) else "" for step in light]
+    steps = session.steps().light()
+    shown = [snapshot.sha256 if (snapshot := step.shown_snapshot()) else "" for step in steps]
     keys = {sha256: f"page-title:{sha256}" for sha256 in shown if sha256}
     known = cache.get_many(keys.values())
     new = [sha256 for sha256, key in keys.items() if key not in known]

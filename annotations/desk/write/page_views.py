@@ -3,27 +3,24 @@
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
-from annotations.access import rules
 from annotations.access.people import signed_in
-from annotations.desk.write.document import readable
+from annotations.desk.write import opening
 from annotations.edits.mentions import PHENOMENA
 from annotations.models import Assignment, Stage
 from annotations.text import guidelines
 
 LISTED = 60  # of the own queue
-RELATED = ("user", "guideline", "item__session__website", "item__session__campaign__project")
 
 
 @never_cache
 def item(request: HttpRequest, pk: int) -> HttpResponse:
     """The user's own annotation to work on; that of others to read, where it may be seen."""
-    found = get_object_or_404(readable(request.user, Assignment.objects.select_related(*RELATED)), pk=pk)
+    found = opening.to_read(request.user, pk)
     session = found.item.session
-    rules.require_gold(request.user, session.campaign.project, session.split)
     if found.item.stage == Stage.VERIFY:
         return redirect("annotate-verify", pk)
     guideline = found.guideline or session.campaign.guidelines.first()

@@ -1,4 +1,4 @@
-"""The three ways in which WMA's published code and data tell two pages apart (its specification, B2.2). Core.
+"""The three ways in which WMA's published code and data tell two pages apart (sources.md B2.2). Core.
 
 They are kept to read and to compare with published records, quirks and all: the default is `matching.py`.
 """

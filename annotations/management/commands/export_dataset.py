@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from annotations.corpus.exporting import export_dataset, export_release
 from annotations.datasets import WRITERS
 from annotations.management.named import dataset_named
-from annotations.models import Dataset, Release, Split
+from annotations.models import Release, Split
 
 
 class Command(BaseCommand):
@@ -27,7 +27,7 @@ class Command(BaseCommand):
         dataset = dataset_named(name)
         try:
             counts = (
-                export_release(_release(dataset, release), format, out, split, warn=self.stderr.write)
+                export_release(Release.objects.named(dataset, release), format, out, split, warn=self.stderr.write)
                 if release
                 else export_dataset(
                     dataset,
@@ -41,11 +41,3 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         for path, count in counts.items():
             self.stdout.write(f"{path}: {count:,} conversations")
-
-
-def _release(dataset: Dataset, version: str) -> Release:
-    release = dataset.releases.filter(version=version).first()
-    if release is None:
-        known = ", ".join(dataset.releases.values_list("version", flat=True)) or "none yet"
-        raise CommandError(f"there is no release {version!r} of {dataset}; there are: {known}")
-    return release

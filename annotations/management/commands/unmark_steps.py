@@ -19,5 +19,9 @@ class Command(BaseCommand):
         parser.add_argument("--limit", type=int, help="search at most so many steps")
 
     def handle(self, *, limit: int | None, **options) -> None:
-        searched = unmark_steps(limit, lambda count: self.stderr.write(f"{count:,} steps", ending="\r"))
+        searched = unmark_steps(limit, self.told if self.stderr.isatty() else lambda _: None)
         self.stdout.write(f"{searched:,} steps searched")
+
+    def told(self, count: int) -> None:
+        """Over the last count, which a terminal alone can take back."""
+        self.stderr.write(f"{count:,} steps", ending="\r")

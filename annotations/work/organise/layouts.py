@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.text import slugify
 
 from annotations.models import Assignment, Campaign, Item, Session, SessionTask
+from annotations.models.projects import Account
 
 Layout = dict[int, list[int]]  # session -> its tasks (conversations of the source) in order
 
@@ -29,7 +30,7 @@ class SessionChange:
 class Layouts:
     """Writes which tasks lie in which sessions of a campaign, for a person."""
 
-    def __init__(self, campaign: Campaign, user: Any) -> None:
+    def __init__(self, campaign: Campaign, user: Account | None) -> None:
         self.campaign, self.user = campaign, user
 
     def write(self, wanted: Layout, said: str) -> SessionChange:

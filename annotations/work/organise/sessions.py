@@ -6,6 +6,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Prefetch, QuerySet
 
+from annotations.desk import moving_on
 from annotations.models import (
     Campaign,
     Conversation,
@@ -37,6 +38,15 @@ class Organising(Layouts):
             Campaign.objects.select_for_update().get(pk=self.campaign.pk)  # one change at a time
             return ACTIONS[action["do"]](self, action)
 
+    @transaction.atomic
+    def open_work(self, batch: str) -> list[Session]:
+        """Open the decomposition of every session that is not open yet, as a batch of this name; which these were."""
+        waiting = list(self.campaign.sessions.unopened().locked())
+        for session in waiting:
+            session.join_batch(batch)
+            moving_on.open_work(session)
+        return waiting
+
     def _new(self, action: dict[str, Any]) -> SessionChange:
         tasks = _tasks(action)
         (session,) = self.make([(tasks[0], "")])
@@ -58,8 +68,8 @@ class Organising(Layouts):
 
     def _remove(self, action: dict[str, Any]) -> SessionChange:
         tasks = _tasks(action)
-        held = Session.objects.live().filter(campaign=self.campaign, tasks__conversation__in=tasks).distinct()
-        wanted = {session.pk: [task for task in session.task_keys() if task not in tasks] for session in held}
+        losing = Session.objects.live().filter(campaign=self.campaign, tasks__conversation__in=tasks).distinct()
+        wanted = {session.pk: [task for task in session.task_keys() if task not in tasks] for session in losing}
         return self.write(wanted, f"Took {amount(len(tasks), 'task')} out.")
 
     def _split(self, action: dict[str, Any]) -> SessionChange:

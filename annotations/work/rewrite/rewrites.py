@@ -38,7 +38,7 @@ class Rewrite:
 
 
 @dataclass(frozen=True)
-class _Change:
+class _Replacement:
     """A change of an instruction: its characters `start` .. `end` are replaced by `said`, which refers to a place in an
     earlier turn."""
 
@@ -75,7 +75,7 @@ def _best(step: int, instruction: str, said: Sequence[PartText]) -> Rewrite | No
     return None
 
 
-def _made(step: int, instruction: str, changes: Sequence[_Change]) -> Rewrite:
+def _made(step: int, instruction: str, changes: Sequence[_Replacement]) -> Rewrite:
     text, mentions, reached = "", [], 0
     for number, change in enumerate(sorted(changes, key=lambda change: change.start), 1):
         text += instruction[reached : change.start]
@@ -98,7 +98,7 @@ def _made(step: int, instruction: str, changes: Sequence[_Change]) -> Rewrite:
     return Rewrite(step, text + instruction[reached:], mentions)
 
 
-def _ellipsis(instruction: str, said: Sequence[PartText]) -> list[_Change]:
+def _ellipsis(instruction: str, said: Sequence[PartText]) -> list[_Replacement]:
     """Leave out the beginning that the turn before has as well, down to the preposition before what is new. At most one
     change."""
     own, before = placed_words(instruction), placed_words(said[-1].rewrite)
@@ -108,13 +108,13 @@ def _ellipsis(instruction: str, said: Sequence[PartText]) -> list[_Change]:
     if shared < 2 or shared >= len(own) or own[shared].key not in NOT_INFORMATIVE:
         return []  # "Add the red shoes" does not become "And red shoes"
     antecedent = _place(said[-1], before[:shared])
-    return [_Change(0, own[shared - 1].end, "And", "ellipsis", antecedent)]
+    return [_Replacement(0, own[shared - 1].end, "And", "ellipsis", antecedent)]
 
 
-def _things(instruction: str, said: Sequence[PartText]) -> list[_Change]:
+def _things(instruction: str, said: Sequence[PartText]) -> list[_Replacement]:
     """Changes for named things, places and days that an earlier turn has said, the longest first."""
     own = placed_words(instruction)
-    found: list[_Change] = []
+    found: list[_Replacement] = []
     for place in range(len(own)):
         change = _thing(own, place, instruction, said) or _where_or_when(own, place, instruction, said)
         if change is not None and all(change.start >= other.end for other in found):
@@ -125,7 +125,7 @@ def _things(instruction: str, said: Sequence[PartText]) -> list[_Change]:
     return longest
 
 
-def _thing(own: Sequence[Word], place: int, text: str, said: Sequence[PartText]) -> _Change | None:
+def _thing(own: Sequence[Word], place: int, text: str, said: Sequence[PartText]) -> _Replacement | None:
     """ "the red shoes" -> "them", where all of its words are in one earlier turn."""
     if own[place].key not in DETERMINERS:
         return None
@@ -137,10 +137,10 @@ def _thing(own: Sequence[Word], place: int, text: str, said: Sequence[PartText])
         return None
     head = run[-1].key
     pronoun = "them" if head.endswith("s") and not head.endswith("ss") else "it"
-    return _Change(own[place].start, run[-1].end, _cased(pronoun, own[place]), "pronoun", antecedent)
+    return _Replacement(own[place].start, run[-1].end, _cased(pronoun, own[place]), "pronoun", antecedent)
 
 
-def _where_or_when(own: Sequence[Word], place: int, text: str, said: Sequence[PartText]) -> _Change | None:
+def _where_or_when(own: Sequence[Word], place: int, text: str, said: Sequence[PartText]) -> _Replacement | None:
     """ "in New York" -> "there", "on June 3" -> "on the same day", where an earlier turn has said it just so."""
     run = _run(own, place + 1, text)
     if not run or not all(word.text[0].isupper() or _NUMBER.match(word.text) for word in run):
@@ -150,9 +150,9 @@ def _where_or_when(own: Sequence[Word], place: int, text: str, said: Sequence[Pa
         return None
     dated = any(word.key in MONTHS for word in run)
     if own[place].key == "on" and dated:
-        return _Change(run[0].start, run[-1].end, "the same day", "definite", antecedent)
+        return _Replacement(run[0].start, run[-1].end, "the same day", "definite", antecedent)
     if own[place].key in PLACES and not dated and not any(_NUMBER.match(word.text) for word in run):
-        return _Change(own[place].start, run[-1].end, _cased("there", own[place]), "pronoun", antecedent)
+        return _Replacement(own[place].start, run[-1].end, _cased("there", own[place]), "pronoun", antecedent)
     return None
 
 

@@ -10,6 +10,7 @@ from annotations import agreement
 from annotations.agreement import Agreement, Counts
 from annotations.models import Assignment, Campaign, Dispute, Stage, Verdict
 from annotations.models.disputes import DisputeQuerySet
+from annotations.models.projects import User
 from annotations.text.segmentation import boundary_similarity, cuts_of
 
 AnswerPair = tuple[Any, Any]  # two users, the one with the smaller id first
@@ -33,7 +34,7 @@ class PairRow:
 class RightRow:
     """How often a verifier's verdict stood, among disputes in which somebody decided."""
 
-    user: Any
+    user: User
     verdicts: int = 0
     verdicts_n: int = 0
 
@@ -61,7 +62,7 @@ class AgreementReport:
 
 
 @dataclass
-class _Tally:
+class _Agreements:
     """Values collected by session, from which the interval is computed, and by pair of people."""
 
     by_session: dict[int, list] = field(default_factory=lambda: defaultdict(list))
@@ -100,9 +101,9 @@ class CampaignAgreement:
             by_code=self._by_code(judged, kind),
         )
 
-    def _annotations(self) -> tuple[_Tally, _Tally]:
+    def _annotations(self) -> tuple[_Agreements, _Agreements]:
         """Boundary similarity of decompositions, and chrF of rewrites where both have a part of the same steps."""
-        cuts, words = _Tally(), _Tally()
+        cuts, words = _Agreements(), _Agreements()
         rows = Assignment.objects.filter(
             item__session__campaign=self.campaign,
             item__session__deleted_at=None,
@@ -164,7 +165,7 @@ class CampaignAgreement:
         return found
 
 
-def _mean_of(tally: _Tally) -> Agreement:
+def _mean_of(tally: _Agreements) -> Agreement:
     counts = {session: agreement.mean_counts(values) for session, values in tally.by_session.items() if values}
     return agreement.estimate(counts, agreement.mean, tally.n)
 
@@ -184,7 +185,7 @@ def _of_kind(kind: str) -> tuple[Callable[[Iterable], Counts], Callable[[Counts]
     return agreement.fleiss_counts, agreement.fleiss
 
 
-def _pair_rows(cuts: _Tally, words: _Tally, judged: list[dict[str, Any]]) -> list[PairRow]:
+def _pair_rows(cuts: _Agreements, words: _Agreements, judged: list[dict[str, Any]]) -> list[PairRow]:
     ratings: dict[AnswerPair, list[tuple[bool, bool]]] = defaultdict(list)
     for one in judged:
         for first, second in combinations(one["who"], 2):

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
 from django_filters import rest_framework as filters
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status, viewsets
@@ -15,9 +14,10 @@ from rest_framework.response import Response
 from annotations.access import idempotency, rules
 from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.access.people import signed_in
+from annotations.access.requests import ReasonField
 from annotations.desk.write import opening
 from annotations.desk.write.api import UNREADY, AssignmentActions, StandingSerializer
-from annotations.desk.write.document import readable
+from annotations.desk.write.opening import AboutAnnotations
 from annotations.desk.write.refusals import declined
 from annotations.models import BulkAccept, Campaign, Dispute, Scope, Verdict
 from annotations.work.verify import bulk, verdicts
@@ -31,7 +31,7 @@ class JudgeRequestSerializer(serializers.Serializer):
     version = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
     outcome = serializers.ChoiceField(choices=Verdict.Outcome.choices)
     checklist = serializers.DictField(child=serializers.BooleanField(), default=dict)
-    reason = serializers.CharField(allow_blank=True, default="", max_length=10_000)
+    reason = ReasonField(allow_blank=True, default="")
     defects = serializers.ListField(child=serializers.DictField(), default=list)
 
 
@@ -71,7 +71,7 @@ class DisputeSerializer(serializers.ModelSerializer):
 
 class DecisionRequestSerializer(serializers.Serializer):
     outcome = serializers.ChoiceField(choices=Verdict.Outcome.choices)
-    reason = serializers.CharField(allow_blank=True, default="", max_length=5_000)
+    reason = ReasonField(allow_blank=True, default="")
 
 
 class OfDispute(filters.FilterSet):
@@ -80,18 +80,13 @@ class OfDispute(filters.FilterSet):
     is_open = filters.BooleanFilter(field_name="decided_at", lookup_expr="isnull")
 
 
-class DisputeViewSet(ReadOnlyViewSet):
+class DisputeViewSet(AboutAnnotations):
     """Rounds in which one verifier accepted what another returned, for those who may read what was judged."""
 
     scopes = {"decide": Scope.ANNOTATE}
     queryset = Dispute.objects.live().prefetch_related("assignment__verdicts")
     serializer_class = DisputeSerializer
     filterset_class = OfDispute
-    gold_split = "assignment__item__session__split"
-    gold_project = "assignment__item__session__campaign__project"
-
-    def get_queryset(self) -> QuerySet[Dispute]:
-        return super().get_queryset().filter(assignment__in=readable(self.request.user))
 
     @extend_schema(request=DecisionRequestSerializer, responses={200: DisputeSerializer} | UNREADY)
     @action(detail=True, methods=["post"])

@@ -9,7 +9,6 @@ from random import SystemRandom
 from django.db import transaction
 from django.db.models import Prefetch
 
-from annotations.campaigns.queue.claiming import room_left
 from annotations.desk.write.document import clauses, warnings
 from annotations.edits.saving import open_desk
 from annotations.models import (
@@ -82,7 +81,7 @@ def checked(user: Account, campaign: Campaign, among: Collection[int] | None = N
     own = Assignment.objects.filter(item__in=items.order_by(), user=user).unfinished()
     by_item = {one.item_id: one for one in own.order_by("item__session__position", "pk")[:MOST]}
     rows = list(items.filter(pk__in=by_item).for_checking())
-    room = int(min(room_left(user, campaign, Stage.VERIFY), MOST - len(rows)))
+    room = int(min(Assignment.objects.room_left(user, campaign, Stage.VERIFY), MOST - len(rows)))
     if campaign.mode == Campaign.Mode.OPEN and room > 0:
         rows += items.with_places().not_of(user).for_checking()[:room]
     return [CheckedItem.of(user, item, by_item.get(item.pk)) for item in rows]

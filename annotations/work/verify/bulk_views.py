@@ -1,7 +1,5 @@
 """The page on which a verifier accepts several items at once, and sees what that lets through."""
 
-from typing import Any
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -11,6 +9,7 @@ from django.views.decorators.http import require_http_methods
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.models import Campaign, HeldBack, StaleWork, VerdictRefused
+from annotations.text.amounts import whole
 from annotations.work.verify import bulk
 
 SHOWN = 50  # of what was accepted at once, and of what was held back
@@ -61,7 +60,5 @@ def _accept(request: HttpRequest, campaign: Campaign) -> None:
 
 def _named(text: str) -> tuple[int, int] | None:
     """(item, version of what it judges) of a form's value "key:version"; None for anything else."""
-    parts: list[Any] = text.split(":")
-    if len(parts) != 2 or not all(part.isascii() and part.isdecimal() and len(part) < 10 for part in parts):
-        return None
-    return int(parts[0]), int(parts[1])
+    item, _, version = (whole(part) for part in text.partition(":"))
+    return None if item is None or version is None else (item, version)

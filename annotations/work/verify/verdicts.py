@@ -7,6 +7,7 @@ from django.db import transaction
 
 from annotations.desk import moving_on
 from annotations.models import Assignment, BulkAccept, Campaign, Defect, Dispute, Item, Stage, Verdict, VerdictRefused
+from annotations.models.choices import as_reason
 from annotations.models.projects import Account
 
 
@@ -31,7 +32,7 @@ def give(
     verification.check_turn_to_judge(subject)
     campaign = verification.item.session.campaign
     found = _defects(campaign, verification.item, checklist, defects)
-    reason = reason.strip()
+    reason = as_reason(reason, VerdictRefused)
     if outcome == Verdict.Outcome.ACCEPT and found:
         raise VerdictRefused("An annotation with defects is not accepted: take them back, or return it.")
     if outcome == Verdict.Outcome.RETURN and not (reason or found):

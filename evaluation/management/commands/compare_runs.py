@@ -2,21 +2,23 @@
 
 import json
 from argparse import ArgumentParser
+from collections.abc import Collection, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from agents.cookbook import sentences
 from agents.models import Run
+from agents.recipes.differences import changed_settings
 from evaluation.comparing.steps import RunDifferences
 from evaluation.models import Study
-
-MOST = 12  # places that are told
 
 
 class Command(BaseCommand):
     """Print the paired difference of step success of the second study to the first, each of one run over the same
-    split, with its 95 % interval (bootstrap over conversations), and where it is gained and lost: by the operation of
-    the gold action, and by website."""
+    split, with its 95 % interval (bootstrap over conversations), and where it is gained and lost: by website, and by
+    the operation of the gold action. Each run is named with the settings that differ from its recipe's."""
 
     help = __doc__
 
@@ -31,20 +33,38 @@ class Command(BaseCommand):
         found = differences.paired()
         if not found:
             raise CommandError("they share no steps: compare runs over the same split of one dataset")
-        paired, where = found[0], differences.where()
-        result = {"recipes": [run.recipe_name for run in runs], "split": runs[0].split, **vars(paired), "where": where}
+        paired, where = found[0], differences.slices()
+        changed = [changed_settings(run.recipe) for run in runs]
+        result = {"recipes": [run.recipe_name for run in runs], "split": runs[0].split, **vars(paired)}
+        result["settings"] = [{name: str(now) for name, (_, now) in one.items()} for one in changed]
+        result["seeds"] = [run.seed for run in runs]
+        result["where"] = [asdict(one) for one in where]
         if options["json"]:
             self.stdout.write(json.dumps(result))
             return
+        names = [sentences.label(run.recipe_name, settings) for run, settings in zip(runs, changed, strict=True)]
         self.stdout.write(
-            f"{runs[1].recipe_name} less {runs[0].recipe_name} on {runs[0].dataset.name} {runs[0].split}: "
+            f"{names[1]} less {names[0]} on {runs[0].dataset.name} {runs[0].split}: "
             f"{100 * paired.value:+.1f} points of step success [{100 * paired.low:+.1f}, {100 * paired.high:+.1f}], "
             f"{paired.only_this} steps gained, {paired.only_first} lost, of {paired.steps:,} in "
             f"{paired.conversations:,} conversations"
         )
-        for kind, places in where.items():
-            for name, (gained, lost) in list(places.items())[:MOST]:
-                self.stdout.write(f"  {kind} {name:24} {gained:3} gained {lost:3} lost")
+        if names[0] == names[1]:
+            texts = {run.recipe.get("prompts", {}).get("sha256", "") for run in runs}
+            self.stdout.write(f"  the same settings, {_alike([run.seed for run in runs], texts)}")
+        for one in where:
+            here = one.paired
+            self.stdout.write(
+                f"  {one.kind} {one.name:24} {one.right_first:4} and {one.right_this:4} right of {here.steps:5,}, "
+                f"{100 * here.value:+6.1f} [{100 * here.low:+.1f}, {100 * here.high:+.1f}], "
+                f"{here.only_this} gained {here.only_first} lost"
+            )
+
+
+def _alike(seeds: Sequence[int], texts: Collection[str]) -> str:
+    """What else may tell runs apart whose settings do not: their seeds and the texts that models were given."""
+    same = "the same texts of prompts" if len(texts) == 1 else "other texts of prompts"
+    return f"seeds {' and '.join(map(str, seeds))}, {same}"
 
 
 def _run(number: int) -> Run:

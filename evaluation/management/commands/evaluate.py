@@ -6,18 +6,21 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from agents.cookbook import saved
+from agents.management.changes import add_changes, add_limits, changes_in, limits_in
 from agents.models import Run
 from agents.recipes.literature import RECIPES
 from agents.training.mismatches import unlike_training
 from annotations.management.named import dataset_named
-from annotations.models import Split
+from annotations.models import Dataset, Split
 from evaluation.metrics.ood import OOD, OOD_SPLITS, ood_means, splits_of
 from evaluation.metrics.printing import lines, numbers
 from evaluation.models import Study
-from evaluation.models.studies import BudgetLimits
 from evaluation.scores.reviewed import store_all_scores
+from evaluation.studies.expecting import expected
 from evaluation.studies.following import follow
 from evaluation.studies.running import create_study, run_inline
+from evaluation.studies.serializers import ForecastSerializer
 
 
 class Command(BaseCommand):
@@ -40,8 +43,8 @@ class Command(BaseCommand):
         add_changes(parser)
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument("--preset", choices=Study.Preset.values, help="default: the recipe's own")
-        for unit, kind in (("tokens", int), ("cost", float), ("seconds", int)):
-            parser.add_argument(f"--max-{unit}", type=kind, metavar="N", help="hard limit on its model calls")
+        add_limits(parser)
+        parser.add_argument("--forecast", action="store_true", help="say what it would take, and start nothing")
         parser.add_argument("--inline", action="store_true", help="run in this process")
         parser.add_argument("--json", action="store_true", help="print one line of JSON")
 
@@ -49,6 +52,9 @@ class Command(BaseCommand):
         found = dataset_named(dataset)
         if options["limit"] is not None and options["limit"] < 1:
             raise CommandError("--limit must be at least 1")
+        if options["forecast"]:
+            self._forecast(recipe, found, options)
+            return
         try:
             study = create_study(
                 user=None,
@@ -58,12 +64,10 @@ class Command(BaseCommand):
                 seeds=[options["seed"]],
                 limit=options["limit"],
                 websites=options["websites"],
-                overrides=pairs(options["changes"]),
+                overrides=changes_in(options["changes"]),
                 preset=options["preset"],
                 publish=not options["inline"],
-                budget=BudgetLimits(
-                    tokens=options["max_tokens"], cost=options["max_cost"], seconds=options["max_seconds"]
-                ),
+                budget=limits_in(options),
             )
         except ValueError as error:
             raise CommandError(str(error)) from error
@@ -83,6 +87,20 @@ class Command(BaseCommand):
         if failed := [run for run in runs if run.state == Run.State.FAILED]:
             raise CommandError(failed[0].error or "the run failed")
 
+    def _forecast(self, recipe: str, dataset: Dataset, options: dict[str, Any]) -> None:
+        preset = {"preset": options["preset"]} if options["preset"] else {}
+        try:
+            recipes, changes = [saved.get(recipe)], changes_in(options["changes"]) | preset
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        splits = [split for split in splits_of(options["split"]) if split]
+        told = expected(None, dataset, recipes, splits, options["limit"], options["websites"], changes)
+        if options["json"]:
+            self.stdout.write(json.dumps(ForecastSerializer(told).data))
+            return
+        for sentence in told.sentences():
+            self.stdout.write(sentence)
+
     def _print(self, result: dict[str, Any]) -> None:
         write = self.stdout.write
         counts = result["counts"]
@@ -95,28 +113,8 @@ class Command(BaseCommand):
             write(line)
 
 
-def add_changes(parser: ArgumentParser) -> None:
-    """Add the option `--set`, whose values `pairs` reads."""
-    words = "settings of the recipe by dotted name; manage.py recipes NAME lists them with what they take"
-    told: dict[str, Any] = {"metavar": "key=value", "dest": "changes", "help": words}
-    parser.add_argument("--set", nargs="+", action="extend", default=[], **told)
-
-
-def pairs(settings: list[str]) -> dict[str, str]:
-    """ "key=value" texts as a dictionary; CommandError for another form, or a key that comes twice."""
-    found: dict[str, str] = {}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals or not key:
-            raise CommandError(f"--set takes key=value, got {setting!r}")
-        if key in found:
-            raise CommandError(f"--set gives {key} twice: {found[key]} and {value}")
-        found[key] = value
-    return found
-
-
 def _result(study: Study, runs: list[Run], split: str) -> dict[str, Any]:
-    """The JSON contract of design.md section 4. `runs`: one, or those of the four splits of `ood`."""
+    """What --json prints, whose keys stay. `runs`: one, or those of the four splits of `ood`."""
     scores = {run.split: {score.metric: score for score in run.scores.headline(study.preset)} for run in runs}
     first, counts = runs[0], [_counts(run) for run in runs]
     return {

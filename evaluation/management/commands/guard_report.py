@@ -11,9 +11,10 @@ from django.core.management.base import BaseCommand, CommandError
 from agents.world_model.predicting import RetrievedEffects
 from annotations.management.named import dataset_named
 from annotations.models import Dataset
-from evaluation.guard.beside import ALONE, FORESEEN, beside_svg
-from evaluation.guard.labels import READ, READINGS, SOURCES
+from evaluation.guard.beside import beside_svg
+from evaluation.guard.labels import BY_MODELS, CRITERION, NO_PEOPLE, SOURCES
 from evaluation.guard.measuring import GOLDS, GuardMeasurement
+from evaluation.guard.report_rows import ALONE, FORESEEN
 
 
 class Command(BaseCommand):
@@ -28,7 +29,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--world-model", action="store_true", help="beside it the guard that asks past transitions too"
         )
-        parser.add_argument("--by", choices=SOURCES, default=READ, help="whose labels count: default %(default)s")
+        parser.add_argument("--by", choices=SOURCES, default=BY_MODELS, help="whose labels count: default %(default)s")
         parser.add_argument("--plot", type=Path, metavar="FILE", help="write the shares there with intervals, as SVG")
         parser.add_argument("--json", action="store_true", dest="as_json")
 
@@ -67,8 +68,8 @@ def _lines(reports: Mapping[str, dict[str, Any]]) -> list[str]:
     agreed = "none" if kappa["value"] is None else f"{kappa['value']:.3f}{bounds}"
     whose = SOURCES[report["labels_by"]]
     lines = [f"{report['steps']} labelled steps, {report['disputed']} disputed, kappa of {whose} {agreed}"]
-    if report["labels_by"] == READ:
-        lines += [f"  {name}: {words}" for name, words in READINGS.items()]
+    if report["labels_by"] == BY_MODELS:
+        lines += [f"  {NO_PEOPLE}", f"  {CRITERION}"]
     lines.append(f"{'split':8}{'risky where':12}{'guard':18}{'recall':>28}{'false alarms':>30}")
     for split in report["splits"]:
         for gold in GOLDS:
@@ -76,6 +77,7 @@ def _lines(reports: Mapping[str, dict[str, Any]]) -> list[str]:
                 shares = found["splits"][split][gold]
                 told = f"{_share(shares['recall']):>28}{_share(shares['false_alarms']):>30}"
                 lines.append(f"{split:8}{gold:12}{guard:18}{told}")
+    lines += ["labels that differ:", *(f"  {_step(one)}" for one in report["differing"])]
     for guard, found in reports.items():
         for title in ("missed", "false_alarms"):
             lines += [f"{title.replace('_', ' ')} by {guard}:", *(f"  {_step(one)}" for one in found[title])]

@@ -10,6 +10,7 @@ from agents.models import Run
 from agents.prompts.packs import PACKAGED
 from evaluation.judges import JUDGES
 from evaluation.judges.agreeing import JudgeAgreement, agreements, as_json
+from evaluation.judges.budget import JudgingBudget
 from evaluation.judges.judging import Judging, total
 from evaluation.metrics.judged import EstimatedRate
 from evaluation.models import JudgeVerdict
@@ -30,9 +31,22 @@ class Command(BaseCommand):
             "--connection", default="", metavar="NAME", help="to the language model; default: the default"
         )
         parser.add_argument("--pack", default=PACKAGED, metavar="NAME", help="prompt pack of the project")
+        parser.add_argument(
+            "--max-cost", type=float, metavar="MONEY", help="stop before it costs more, in the currency of the prices"
+        )
         parser.add_argument("--json", action="store_true", dest="as_json", help="print one line of JSON")
 
-    def handle(self, *, judge: str, runs: list[int], connection: str, pack: str, as_json: bool, **options: Any) -> None:
+    def handle(
+        self,
+        *,
+        judge: str,
+        runs: list[int],
+        connection: str,
+        pack: str,
+        max_cost: float | None,
+        as_json: bool,
+        **options: Any,
+    ) -> None:
         wanted = list(dict.fromkeys(runs))
         known = Run.objects.select_related("dataset__project").in_bulk(wanted)
         if missing := [str(pk) for pk in wanted if pk not in known]:
@@ -41,7 +55,8 @@ class Command(BaseCommand):
         if len({run.dataset.project_id for run in found}) > 1:
             raise CommandError("the runs are of several projects; judge those of one at a time")
         try:
-            judging = Judging(judge, found[0].dataset.project, connection=connection, pack=pack)
+            budget = None if max_cost is None else JudgingBudget(max_cost)
+            judging = Judging(judge, found[0].dataset.project, connection=connection, pack=pack, budget=budget)
         except ValueError as error:
             raise CommandError(str(error)) from error
         failed = self._judge(judging, found)
@@ -74,8 +89,7 @@ def _dumped(found: list[JudgeAgreement]) -> str:
 
 
 def _lines(found: JudgeAgreement) -> list[str]:
-    head = " · ".join(filter(None, (found.label, found.model, found.pack)))
-    lines = [f"{head}: {found.unsaid} not said, {found.tokens:,} tokens, {found.cost:.4f} in money"]
+    lines = [f"{found.name}: {found.unsaid} not said, {found.tokens:,} tokens, {found.cost:.4f} in money"]
     for row in found.rows:
         name = f"run {row.run.pk}" if row.run else "all runs"
         lines.append(f"{name}: calls {_share(row.rate)} a success")

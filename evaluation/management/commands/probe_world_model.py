@@ -14,14 +14,17 @@ from agents.memory.transitions import PastTransitions
 from agents.prompts.packs import webnav
 from annotations.management.named import dataset_named
 from annotations.models import Split
+from evaluation.metrics.judged import EstimatedRate
 from evaluation.probes.measuring import Probe, Probed, probe
+from evaluation.reviews.estimating import kinds_of_error
 
 
 class Command(BaseCommand):
     """Ask on held-out recorded steps: which of two pages comes next (the other is the most similar next page on the
     same website), which of ten actions on the page was taken, without and with what past transitions expect of each,
     and how much of the true difference is foretold. Asked are past transitions, guesses that know nothing, with --model
-    a world model trained here, and with --connection a language model. Intervals are Wilson's, of 95 %."""
+    a world model trained here, and with --connection a language model. Intervals are Wilson's, of 95 %. Which kinds of
+    error people found in wrong predictions, in queues of review made of them, is told at the end."""
 
     help = __doc__
 
@@ -51,14 +54,21 @@ class Command(BaseCommand):
         except (ValueError, NotConfigured) as error:
             raise CommandError(str(error)) from error
         found = [one for one in found if one.steps]
+        errors = {split: kinds_of_error(split, past.dataset) for split in splits}
         if options["json"]:
-            self.stdout.write(json.dumps([one.to_dict() for one in found]))
+            self.stdout.write(
+                json.dumps([one.to_dict() | {"errors": _rates_as_json(errors[one.split])} for one in found])
+            )
             return
         for one in found:
-            self.stdout.write("\n".join(_lines(one)))
+            self.stdout.write("\n".join(_lines(one, errors[one.split])))
 
 
-def _lines(one: Probed) -> list[str]:
+def _rates_as_json(errors: dict[str, EstimatedRate]) -> dict[str, Any]:
+    return {reason: rate._asdict() for reason, rate in errors.items()}
+
+
+def _lines(one: Probed, errors: dict[str, EstimatedRate]) -> list[str]:
     lines = [f"{one.split}: {one.steps:,} steps"]
     for title, found in (
         ("the next page of two", one.pages),
@@ -67,10 +77,14 @@ def _lines(one: Probed) -> list[str]:
     ):
         lines += [f"  {title}", *(f"    {name:30}{_share(probed)}" for name, probed in found.items())]
     lines += ["  foretold of what changed", *(f"    {name:30}{share:.3f}" for name, share in one.coverage.items())]
-    return lines
+    lines.append("  what people call wrong predictions" if errors else "  nobody has judged wrong predictions yet")
+    return lines + [f"    {reason:30}{_interval(rate)}" for reason, rate in errors.items()]
 
 
 def _share(probed: Probe) -> str:
-    rate = probed.share
     unread = f", {probed.unread} answers unread" if probed.unread else ""
-    return f"{rate.value:.3f} [{rate.low:.3f}, {rate.high:.3f}] of {rate.n}{unread}"
+    return f"{_interval(probed.share)}{unread}"
+
+
+def _interval(rate: EstimatedRate) -> str:
+    return f"{rate.value:.3f} [{rate.low:.3f}, {rate.high:.3f}] of {rate.n}"

@@ -13,15 +13,15 @@ from agents.environments.process import EnvironmentProcess
 from agents.environments.protocol import EnvironmentLost
 from agents.environments.task_sets import TALKING, TASK_SETS, episode_steps
 from agents.live.goals import SECONDS, LiveGoals, goals_name, new_goals, told_tasks
+from agents.management.changes import add_changes, changes_in
 from agents.models import Run
+from agents.models.spending import BudgetLimits
 from agents.recipes.literature import RECIPES
 from annotations.management.named import project_named
 from annotations.models import Dataset
-from evaluation.management.commands.evaluate import add_changes, pairs
 from evaluation.metrics.episodes import TaskLine, task_table
 from evaluation.metrics.printing import lines, numbers
 from evaluation.models import Study
-from evaluation.models.studies import BudgetLimits
 from evaluation.scores.live import episodes_of
 from evaluation.scores.reviewed import store_all_scores
 from evaluation.studies.following import follow
@@ -116,7 +116,7 @@ class Command(BaseCommand):
             dataset=dataset,
             recipes=[recipe],
             seeds=[options["seed"]],
-            overrides=pairs(options["changes"]),
+            overrides=changes_in(options["changes"]),
             publish=not options["inline"],
             budget=BudgetLimits(tokens=options["max_tokens"], cost=options["max_cost"]),
         )

@@ -7,10 +7,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from agents.management.changes import add_changes, changes_in
 from agents.recipes import published
 from annotations.management.named import dataset_named
 from annotations.models import Dataset, Split
-from evaluation.management.commands.evaluate import add_changes, pairs
 from evaluation.models import Study
 from evaluation.reports.formats import objects, to_markdown
 from evaluation.reports.tables import report
@@ -56,7 +56,7 @@ class Command(BaseCommand):
                 seeds=[options["seed"]],
                 limit=options["limit"],
                 websites=_searched(recipe, found, options) if options["searched_sites"] else options["websites"],
-                overrides=pairs(options["changes"]),
+                overrides=changes_in(options["changes"]),
                 variants=_variants(options["over"]),
                 preset=options["preset"],
                 name=f"{recipe} over {', '.join(options['over'])}",
@@ -95,5 +95,5 @@ def _searched(recipe: str, dataset: Dataset, options: dict[str, Any]) -> list[st
 
 def _variants(over: list[str]) -> list[dict[str, str]]:
     """Every combination of "key=a,b" as settings."""
-    values = {key: text.split(",") for key, text in pairs(over).items()}
+    values = {key: text.split(",") for key, text in changes_in(over, "--over").items()}
     return [dict(zip(values, combination, strict=True)) for combination in product(*values.values())]

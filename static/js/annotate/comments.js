@@ -179,8 +179,6 @@ function showPlaces({ part, step, element }) {
   about.selectedIndex = Math.min(isWriting ? before : places.length > 1 ? 1 : 0, places.length - 1);
 }
 
-// Names after @ -----------------------------------------------------------------------------------------------------
-
 function begun() {
   return /(?:^|\s)@([\w.+-]*)$/.exec(text.value.slice(0, text.selectionStart));
 }

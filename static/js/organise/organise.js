@@ -170,8 +170,6 @@ function mark() {
   step(1);
 }
 
-// Actions -------------------------------------------------------------------------------------------------------
-
 /** @param {object} action @param {{isUndo?: boolean}} [how] */
 async function act(action, { isUndo = false } = {}) {
   if (busy) return say("Wait: the change before is on its way.", undo);
@@ -297,8 +295,6 @@ async function propose() {
     busy = false;
   }
 }
-
-// Keys and pointer ----------------------------------------------------------------------------------------------
 
 const group = "Organise";
 bind("j", "Next row", () => step(1), { group });

@@ -109,8 +109,8 @@ export class FilmStrip {
   /** @param {number} seq */
   #cell(seq) {
     // The pane holds the same links in the order of reading; these are for the mouse.
-    const cell = make("a.cell", { href: `${this.store.url}steps/${seq}/`, "data-seq": seq, tabindex: -1 }, seq + 1);
-    cell.append(make("span.did"));
+    const cell = make("a.cell", { href: `${this.store.url}steps/${seq}/`, "data-seq": seq, tabindex: -1 });
+    cell.append(make("span.when", {}, seq + 1, make("span.took")), make("span.did"));
     this.cells.push(cell);
     this.update(seq);
     return cell;
@@ -123,6 +123,7 @@ export class FilmStrip {
     const [shown, mark] = [told(this.store.rows.get(seq)), this.store.mark(seq)];
     cell.className = `cell ${mark}`;
     the(cell, ".did").textContent = shown ? actionText(shown) : "";
+    the(cell, ".took").textContent = shown && !shown.done_by ? milliseconds(shown.milliseconds) : "";
     cell.title = `Step ${seq + 1}: ${shown ? `${actionText(shown)} · ${SAID[mark]}` : SAID[mark]}`;
   }
 

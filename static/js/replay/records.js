@@ -153,3 +153,17 @@ export function beside(title, content, other, otherContent) {
 export function isRecorded({ operation, node_id: node, value }, gold) {
   return operation === gold.operation && gold.node_ids.includes(node ?? "") && (value ?? "") === gold.value;
 }
+
+/** What a branch is called: "chosen", or, where the agent did another one, which was chosen and which was done.
+ * @param {any} branch @param {any[]} branches */
+export function choice(branch, branches) {
+  const best = branches.find((one) => one.by_value);
+  if (!best || best.chosen) return branch.chosen ? ["chosen"] : [];
+  return [branch.by_value ? "chosen by value" : "", branch.chosen ? "carried out" : ""].filter(Boolean);
+}
+
+/** Why the agent did not do what it chose. @param {any[]} branches @param {string} done */
+export function overruled(branches, done) {
+  const among = branches.some((branch) => branch.chosen) ? "" : `: ${done || "no action"}`;
+  return `As published, the sample drawn at the chosen action's place is carried out, not that action${among}. The preset “corrected” carries out what was chosen.`;
+}

@@ -50,6 +50,7 @@ const titled = document.title;
 let current = -1;
 let running = -1;
 let following = false;
+let onlyFailures = false;
 let laid = store.total;
 
 /**
@@ -118,6 +119,7 @@ function address(seq) {
   const query = new URLSearchParams();
   if (page.tab !== "page") query.set("tab", page.tab);
   if (data.queue) query.set("queue", data.queue);
+  if (onlyFailures) query.set("only", "failures");
   return `${data.url}steps/${seq}/${query.size ? `?${query}` : ""}`;
 }
 
@@ -149,6 +151,20 @@ function goFailure(direction) {
   if (seq === null)
     say(data.gold ? `No ${direction > 0 ? "later" : "earlier"} failure` : "Right and wrong are hidden with the gold");
   else go(seq);
+}
+
+/** To the step beside this one, of those that are shown. @param {-1 | 1} direction */
+function goStep(direction) {
+  if (onlyFailures) goFailure(direction);
+  else go(current + direction);
+}
+
+/** Right steps are left out of both lists, and the arrows pass them by. @param {boolean} on */
+function showOnlyFailures(on) {
+  onlyFailures = on && data.gold;
+  document.body.classList.toggle("only-failures", onlyFailures);
+  element("only-failures").setAttribute("aria-pressed", String(onlyFailures));
+  if (current >= 0) window.history.replaceState(null, "", address(current));
 }
 
 /** @param {"next" | "previous"} name */
@@ -259,12 +275,13 @@ function onReviews() {
 function bindKeys() {
   /** @type {[string, string, () => void][]} */
   const keys = [
-    ["ArrowRight", "Next step", () => go(current + 1)],
-    ["ArrowLeft", "Previous step", () => go(current - 1)],
+    ["ArrowRight", "Next step", () => goStep(1)],
+    ["ArrowLeft", "Previous step", () => goStep(-1)],
     ["Shift+ArrowRight", "Next turn", () => goTurn(1)],
     ["Shift+ArrowLeft", "Previous turn", () => goTurn(-1)],
     ["n", "Next failure", () => goFailure(1)],
     ["p", "Previous failure", () => goFailure(-1)],
+    ["o", "Only failures", () => showOnlyFailures(!onlyFailures)],
     ["f", "Follow live", () => follow(!following)],
     ["h", "Marks in the page", () => page.toggleMarks()],
     ["H", "Candidate marks in the page", () => page.toggleMarks(["candidate"])],
@@ -285,6 +302,7 @@ function bindKeys() {
 function listen() {
   element("next-failure").addEventListener("click", () => goFailure(1));
   element("previous-failure").addEventListener("click", () => goFailure(-1));
+  element("only-failures").addEventListener("click", () => showOnlyFailures(!onlyFailures));
   element("follow").addEventListener("click", () => follow(!following));
   document.addEventListener("click", (event) => {
     const link = around(event, "a[data-seq]");
@@ -300,6 +318,7 @@ function listen() {
 
 const asked = new URLSearchParams(location.search).get("tab") ?? "page";
 page.choose(TABS.includes(asked) ? asked : "page");
+showOnlyFailures(new URLSearchParams(location.search).get("only") === "failures");
 bindKeys();
 listen();
 running = store.complete + 1;

@@ -13,7 +13,7 @@ const KEYS = { agent_wrong: "a", gold_wrong: "d", both_acceptable: "b", page_bro
 export class ReviewBar {
   #buttons = /** @type {HTMLButtonElement[]} */ ([]);
   #reason = make("select", { "aria-label": "Reason" });
-  #comment = make("input", { type: "text", maxlength: 5000, "aria-label": "Comment", placeholder: "Comment (v)" });
+  #comment = make("input", { type: "text", "aria-label": "Comment", placeholder: "Comment (v)" });
   #others = make("span.others.clip");
 
   /**
@@ -22,6 +22,7 @@ export class ReviewBar {
    */
   constructor(root, options) {
     this.root = root;
+    this.#comment.maxLength = Number(root.dataset.longest);
     this.options = options;
     /** @type {number | null} */
     this.seq = null;

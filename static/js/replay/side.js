@@ -5,10 +5,12 @@ import { readPage } from "../shared/server.js";
 import {
   asText,
   beside,
+  choice,
   facts,
   folded,
   isRecorded,
   missing,
+  overruled,
   query,
   recalled,
   roundFacts,
@@ -266,7 +268,7 @@ export class SidePane {
   }
 
   /** What was considered, the best first, and what was predicted of each. @param {Record<string, any>} detail */
-  #branches({ branches }) {
+  #branches({ branches, action_repr: done }) {
     if (!branches.length) return [];
     const ordered = branches.toSorted(
       (/** @type {any} */ one, /** @type {any} */ other) => (other.value ?? -Infinity) - (one.value ?? -Infinity),
@@ -279,12 +281,14 @@ export class SidePane {
         {},
         make("span.n", { title: "Value of what was predicted" }, value),
         make("span.clip", { title: name }, name),
-        branch.chosen ? make("span.tag.pred", {}, "chosen") : null,
+        ...choice(branch, branches).map((words) => make("span.tag.pred", {}, words)),
       );
       this.#point(head, branch.action.node_id);
       return make("div", {}, head, branch.prediction ? make("p.muted.predicted", {}, branch.prediction) : null);
     });
-    return [section("Branches", `${branches.length} considered`, ...rows)];
+    const best = branches.find((/** @type {any} */ branch) => branch.by_value);
+    const other = best && !best.chosen ? make("p.note", {}, overruled(branches, done)) : null;
+    return [section("Branches", `${branches.length} considered`, other, ...rows)];
   }
 
   /** What really happened to the page, read when it is opened, beside what was predicted: of the recorded action, or, of

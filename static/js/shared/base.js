@@ -1,5 +1,7 @@
-// Every page: the sheet of keys, going to sections, the theme, menus that close, and times in the reader's clock.
+// Every page: the sheet of keys, going to sections, the theme, menus that close, wide tables, times in the reader's clock.
 import { bind, bindElements, listed, shown } from "./keys.js";
+import { saveTables } from "./table_csv.js";
+import { followTables } from "./wide.js";
 
 /** @param {string} tag */
 function node(tag, text = "", className = "") {
@@ -79,6 +81,8 @@ document.getElementById("key-sheet")?.addEventListener("keydown", (event) => {
 document.addEventListener("click", closeMenusOutside);
 document.addEventListener("mouseover", tellClipped);
 document.addEventListener("focusin", tellClipped);
+followTables();
+saveTables();
 for (const button of document.querySelectorAll("[data-theme-choice]")) {
   button.addEventListener("click", () => chooseTheme(button.dataset.themeChoice ?? ""));
 }

@@ -134,5 +134,9 @@ export function representationParts(representation) {
     (arrow ? arrow[1] : representation) ?? "",
   );
   const [, bracketed, plain, rest] = element ?? [];
-  return { name: rest || bracketed || plain || "", operation: arrow?.[2] ?? "", value: arrow?.[3] ?? "" };
+  return {
+    name: rest || (bracketed ? `<${bracketed}>` : plain) || "",
+    operation: arrow?.[2] ?? "",
+    value: arrow?.[3] ?? "",
+  };
 }

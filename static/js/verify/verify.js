@@ -28,8 +28,6 @@ let node = "";
 let token = null;
 let isBusy = false;
 
-// Defects and the reason ------------------------------------------------------------------------------------------
-
 /** What was marked is kept in this browser until the verdict is given: a lost session or tab loses nothing. */
 function keep() {
   localStorage.setItem(draftName, JSON.stringify({ defects, reason: reason.value }));
@@ -98,8 +96,6 @@ function defectRow(defect) {
   });
   return make("li", {}, make("span.tag bad", {}, placeName(defect.step)), note, remove);
 }
-
-// The verdict -----------------------------------------------------------------------------------------------------
 
 /** @param {string} text */
 function say(text) {
@@ -207,8 +203,6 @@ async function beat() {
     // The next heartbeat tries again; the verdict itself says when something is wrong.
   }
 }
-
-// Walking through -------------------------------------------------------------------------------------------------
 
 /** @param {number} index */
 function select(index) {

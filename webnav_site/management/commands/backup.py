@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from webnav_site.backups.making import backup
 from webnav_site.backups.sealing import SealError
-from webnav_site.postgres_tools import ToolFailed
+from webnav_site.embedded.postgres_tools import ToolFailed
 
 
 class Command(BaseCommand):

@@ -16,8 +16,8 @@ from annotations.models import Dataset
 from webnav_site.backups.archive import ArchiveDamaged
 from webnav_site.backups.restoring import Looked, TooNew, look_through, restore
 from webnav_site.backups.sealing import SealError
-from webnav_site.monitor import workers
-from webnav_site.postgres_tools import ToolFailed
+from webnav_site.embedded.postgres_tools import ToolFailed
+from webnav_site.workers import reporting
 
 
 class Command(BaseCommand):
@@ -59,7 +59,7 @@ class Command(BaseCommand):
 
     def _refuse_while_it_runs(self) -> None:
         try:
-            running = workers.alive()
+            running = reporting.alive()
         except RedisError:
             return  # nothing runs without it
         if running:

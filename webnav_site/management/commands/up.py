@@ -17,7 +17,7 @@ from annotations.access.host_secret import refuse_another
 from annotations.environment import port
 from annotations.models import Invite
 from annotations.sample.project import DEMO_ACCOUNTS, order_sample
-from webnav_site import services
+from webnav_site.embedded import services
 from webnav_site.health import disk_banner
 from webnav_site.supervision import daemon, lock, processes
 from webnav_site.supervision.front import Front

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from agents.cookbook import deviations
+from agents.cookbook.checking import read_by, vary
+from agents.cookbook.sentences import stages
 from agents.pipeline import Pipeline
-from agents.recipes import deviations
-from agents.recipes.checking import read_by, vary
 from agents.recipes.literature import from_dict, get, override, to_dict
-from agents.recipes.sentences import stages
 from agents.stages.kind import Parts
 from agents.types import Observation, RankedCandidate
 from annotations.datasets import reader

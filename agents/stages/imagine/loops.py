@@ -1,0 +1,52 @@
+"""The two loops in which WMA was published (`imagine.loop`), and the quirks of each (sources.md B3.1, B3.3). Core."""
+
+from collections.abc import Sequence
+
+from agents.recipes.literature import Recipe
+from agents.stages.kind import unless
+from agents.types import Action
+
+WEBARENA_QUIRKS = ("quirks.wq21_stop_wins",)
+MIND2WEB_QUIRKS = ("quirks.wq22_imagines_every_sample", "quirks.wq23_takes_sample_of_that_place")
+
+
+def imagines_every_sample(recipe: Recipe) -> bool:
+    """Whether `imagine.samples` does not count (quirk wq22)."""
+    return recipe.imagine.loop == "mind2web" and recipe.quirks.wq22_imagines_every_sample
+
+
+def takes_sample_of_that_place(recipe: Recipe) -> bool:
+    """Whether another action may be done than the best one (quirk wq23)."""
+    return recipe.imagine.loop == "mind2web" and recipe.quirks.wq23_takes_sample_of_that_place
+
+
+def stopping(recipe: Recipe, actions: Sequence[Action | None]) -> int | None:
+    """The place of the most frequent action that is done at once, as it stops; None where none is (quirk wq21)."""
+    if recipe.imagine.loop != "webarena" or not recipe.quirks.wq21_stop_wins or len(actions) < 2:
+        return None
+    return next((place for place, action in enumerate(actions) if action and _stops(action)), None)
+
+
+def _stops(action: Action) -> bool:
+    """As published: what is typed may hold the word."""
+    return action.operation == "STOP" or "stop" in action.value
+
+
+def idle(recipe: Recipe) -> dict[str, str]:
+    """The settings of a loop that count for nothing, with what they need in words."""
+    mind2web, quirks = recipe.imagine.loop == "mind2web", recipe.quirks
+    read_otherwise = recipe.imagine.value == "progress" and recipe.preset == "faithful"
+    published = (
+        quirks.wq21_stop_wins,
+        quirks.wq22_imagines_every_sample,
+        quirks.wq23_takes_sample_of_that_place,
+        read_otherwise,
+    )
+    wanted = "a quirk of one of the two, or preset=faithful with imagine.value=progress"
+    few = "imagine.loop=webarena or quirks.wq22_imagines_every_sample=false"
+    return (
+        unless(any(published), wanted, "imagine.loop")
+        | unless(not imagines_every_sample(recipe), few, "imagine.samples")
+        | unless(mind2web, "imagine.loop=mind2web", *MIND2WEB_QUIRKS)
+        | unless(not mind2web, "imagine.loop=webarena", *WEBARENA_QUIRKS)
+    )

@@ -1,0 +1,114 @@
+"""The strips of steps, below an item and below a replay: no text of a card lies over another or outside of its card.
+And columns of counts end at one edge."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotations.models import Step
+from tests import factories
+from tests.app_server import AppServer
+from tests.web import replay_world
+from tests.web.annotating import begun, open_item
+from tests.web.replay_world import make_replay
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+# Texts that overlap by more than a pixel, and texts outside of the card that clips them.
+OVERLAP = """(cards) => cards.flatMap((card) => {
+  const walker = document.createTreeWalker(card, NodeFilter.SHOW_TEXT), shown = [];
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const parent = node.parentElement, box = parent.getBoundingClientRect();
+    if (!node.textContent.trim() || !parent.checkVisibility() || parent.closest(".sr")) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const rect of range.getClientRects()) {
+      const seen = {node, text: node.textContent.trim(), left: rect.left, top: rect.top, right: rect.right,
+        bottom: rect.bottom};
+      for (let at = parent; at !== card.parentElement; at = at.parentElement) {
+        if (getComputedStyle(at).overflow === "visible") continue;  // what is clipped is not seen
+        const box = at.getBoundingClientRect();
+        seen.left = Math.max(seen.left, box.left), seen.right = Math.min(seen.right, box.right);
+        seen.top = Math.max(seen.top, box.top), seen.bottom = Math.min(seen.bottom, box.bottom);
+      }
+      if (seen.right > seen.left && seen.bottom > seen.top) shown.push(seen);
+    }
+  }
+  const own = card.getBoundingClientRect();
+  const reaches = (one) => one.node.parentElement.matches(".card-page");  // the page's title, over all of its cards
+  const outside = shown.filter((one) => !reaches(one) && (one.right > own.right + 1 || one.bottom > own.bottom + 1));
+  const over = shown.filter((one, place) => shown.some((other, next) => next > place && other.node !== one.node
+    && Math.min(one.right, other.right) - Math.max(one.left, other.left) > 1
+    && Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > 3));
+  return [...outside, ...over].map((one) => one.text);
+})"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [640, 1280])
+def test_no_text_of_a_steps_card_lies_over_another(app_server: AppServer, page: Page, sign_in, width: int) -> None:
+    assignment = begun(tasks=1, steps=4)
+    for place, step in enumerate(assignment.item.session.steps()):
+        title = f"A page with a title that is far longer than its card {place // 2}"  # two steps on each page
+        html = f"<html><title><text>{title}</text></title><p backend_node_id='{step.pk}'/></html>"
+        representation = "[button]  Search for everything that there is on this website -> CLICK"
+        snapshot = factories.make_snapshot(html)
+        Step.objects.filter(pk=step.pk).update(snapshot=snapshot, action_repr=representation)
+    sign_in(assignment.user)
+    page.set_viewport_size({"width": width, "height": 900})
+    open_item(app_server, page, assignment)
+    cards = page.locator(".card")
+    expect(cards).to_have_count(4)
+    expect(page.locator(".card-page").first).to_contain_text("A page with a title")
+    assert cards.evaluate_all(OVERLAP) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [640, 1280])
+def test_no_text_of_a_replays_cell_lies_over_another(app_server: AppServer, page: Page, sign_in, width: int) -> None:
+    trajectory = make_replay().trajectory
+    sign_in(factories.make_user("reader", trajectory.run.dataset.project))
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(app_server.url(f"/trajectories/{trajectory.pk}/steps/3/"))
+    cells = page.locator("#film .cell")
+    expect(cells).to_have_count(8)
+    expect(page.locator("#film")).to_contain_text("CLICK DVD")
+    assert cells.evaluate_all(OVERLAP) == []
+
+
+@pytest.mark.slow
+def test_times_of_many_long_steps_stay_in_their_cells(app_server: AppServer, page: Page, sign_in, monkeypatch) -> None:
+    monkeypatch.setattr(replay_world, "TURNS", replay_world.TURNS * 3)
+    trajectory = make_replay().trajectory
+    trajectory.steps.update(milliseconds=5500)
+    sign_in(factories.make_user("reader", trajectory.run.dataset.project))
+    page.goto(app_server.url(f"/trajectories/{trajectory.pk}/steps/3/"))
+    cells = page.locator("#film .cell")
+    expect(cells).to_have_count(24)
+    expect(page.locator("#film")).to_contain_text("5.5 s")
+    for width in (1000, 1280, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert cells.evaluate_all(OVERLAP) == []
+        assert cells.evaluate_all("(all) => all.filter((one) => one.scrollHeight > one.clientHeight).length") == 0
+
+
+EDGES = """(rows) => rows.map((row) => [...row.querySelectorAll("td.n")].map((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return Math.round(range.getBoundingClientRect().right);
+}))"""
+
+
+@pytest.mark.parametrize("path", ["/", "/datasets/", "/studies/"])
+def test_counts_below_each_other_end_at_one_edge(app_server: AppServer, page: Page, sign_in, path: str) -> None:
+    project = factories.make_project()
+    for conversations in (1, 12):
+        dataset = factories.make_dataset(project=project)
+        for _ in range(conversations):
+            factories.make_conversation(dataset=dataset, turns=1, steps=conversations)
+        factories.make_study(project, [factories.make_run(dataset, state="done", step_count=conversations**3)])
+    sign_in(factories.make_user("admin", project))
+    page.goto(app_server.url(path))
+    rows = page.locator("main tbody tr:has(td.n)")
+    edges = rows.evaluate_all(EDGES)
+    assert len(edges) >= 2
+    assert len({tuple(row) for row in edges}) == 1, edges
