@@ -20,8 +20,7 @@ from annotations.campaigns.progress import STATES, CampaignProgress, progress_of
 from annotations.campaigns.queue import waiting
 from annotations.models import Campaign, Dataset, Job
 from annotations.models.projects import Account
-from annotations.models.queue import FEWEST_FOR_PACE
-from annotations.shown_progress import ShownProgress, span_text
+from annotations.shown_progress import ShownProgress
 from evaluation.models import ReviewQueue, Score, Study
 from evaluation.scores import tables
 from evaluation.studies.showing import NAME as SHOWN
@@ -55,7 +54,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
     return {
         "returned": returned,
         "defects": defects_of(returned),
-        "to_do": [(one, pace(one), next(keys)) for one in to_do[:CARDS]],
+        "to_do": [(one, next(keys)) for one in to_do[:CARDS]],
         "to_judge": [(queue, left, next(keys)) for queue, left in judging],
         "more_to_do": len(to_do) > CARDS,
         "sentence": sentence(
@@ -247,10 +246,3 @@ def plot(user: User, live: dict[str, str] | None = None) -> dict[str, Any] | Non
         "width": PLOT_WIDTH,
         "more": max(0, len(with_value) - PLOTTED),
     }
-
-
-def pace(one: waiting.Waiting) -> str:
-    """ "your pace: 6 min each, about 1 h 20 min in all"; before it is known, when it will be."""
-    if one.pace is None or one.seconds is None:
-        return f"your pace: known once you have handed in {FEWEST_FOR_PACE}"
-    return f"your pace: {span_text(one.pace)} each, about {span_text(one.seconds)} in all"

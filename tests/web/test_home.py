@@ -85,12 +85,15 @@ def test_who_has_handed_in_a_few_sees_their_own_pace(campaign: Campaign) -> None
     annotator = factories.make_user("annotator", campaign.project)
     for _ in range(2):
         factories.make_item(factories.make_session(campaign))
+    client = client_of(annotator)
     for seconds in (60, 120, 600):
-        before = card(home(client_of(annotator)), "To decompose")
-        assert "your pace: known once you have handed in 3" in before
+        for page in ("/", "/annotate/"):
+            before = card(source(client.get(page)), "To decompose")
+            assert "your pace: known once you have handed in 3" in before
         item = factories.make_item(factories.make_session(campaign))
         factories.make_assignment(item, annotator, state="submitted", active_seconds=seconds)
-    assert "your pace: 2 min each, about 4 min in all" in card(home(client_of(annotator)), "To decompose")
+    for page in ("/", "/annotate/"):
+        assert "your pace: 2 min each, about 4 min in all" in card(source(client.get(page)), "To decompose")
 
 
 def test_nothing_waits_where_the_role_may_not_or_others_have_it(campaign: Campaign) -> None:

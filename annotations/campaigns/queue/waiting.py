@@ -9,7 +9,8 @@ from annotations.access import rules
 from annotations.models import Assignment, Campaign, Dispute, Item, Stage
 from annotations.models.disputes import DisputeQuerySet
 from annotations.models.projects import Account
-from annotations.models.queue import AssignmentQuerySet
+from annotations.models.queue import FEWEST_FOR_PACE, AssignmentQuerySet
+from annotations.shown_progress import span_text
 
 # What waits for verification holds up what is done already, so it comes first.
 STAGES = (Stage.VERIFY, Stage.REWRITE, Stage.DECOMPOSE)
@@ -38,6 +39,13 @@ class Waiting:
     @property
     def seconds(self) -> float | None:
         return self.pace and self.pace * self.count
+
+    @property
+    def says_pace(self) -> str:
+        """ "your pace: 6 min each, about 1 h 20 min in all"; before it is known, when it will be."""
+        if self.pace is None or self.seconds is None:
+            return f"your pace: known once you have handed in {FEWEST_FOR_PACE}"
+        return f"your pace: {span_text(self.pace)} each, about {span_text(self.seconds)} in all"
 
 
 def campaigns(user: Account) -> list[Campaign]:
