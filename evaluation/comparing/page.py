@@ -136,7 +136,8 @@ def _links(
 def _frames(
     request: HttpRequest, conversation: Conversation, place: ComparedPlace, columns: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """The page that all runs saw, marked with what each chose; of episodes, each run's own page."""
+    """The page that all runs saw, as it was recorded where that is kept (the replay begins with it, too), marked with
+    what each chose; of episodes, each run's own page."""
     if place.gold is None:
         return [_own_frame(request, column) for column in columns if column.get("step")]
     letters: dict[str, list[str]] = {}
@@ -148,7 +149,8 @@ def _frames(
     marks += [Mark(node, "predicted", " ".join(who)) for node, who in letters.items() if node not in gold]
     step = Step.objects.light().select_related("turn").get(pk=place.gold.pk)
     sight = sight_of(request, step, conversation.dataset.project_id, conversation.split)
-    return _frame("", page_view(request, step, marks, sight)["before"], marks)
+    shown = page_view(request, step, marks, sight)
+    return _frame("", shown["raw"] or shown["before"], marks)
 
 
 def _own_frame(request: HttpRequest, column: dict[str, Any]) -> dict[str, Any]:

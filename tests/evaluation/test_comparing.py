@@ -173,6 +173,20 @@ def test_pages_lead_from_runs_to_the_first_difference(first, second) -> None:
         assert browser.get(f"/compare/conversations/{conversation.pk}/{address(*runs)}&step={step}").status_code == 200
 
 
+def test_the_page_is_shown_as_it_was_recorded_where_that_is_kept(first, second) -> None:
+    path = f"/compare/conversations/{first.trajectory.conversation_id}/{address(first.trajectory.run, second.run)}"
+    step = first.steps[1]
+    cleaned = client().get(path).context["frames"][0]["data"]
+    assert cleaned["snapshot"] == step.snapshot.sha256
+    recorded = factories.make_snapshot(
+        "<html backend_node_id='1'><body style='color: red' backend_node_id='2'/></html>"
+    )
+    Step.objects.filter(pk=step.pk).update(raw_snapshot=recorded)
+    styled = client().get(path).context["frames"][0]["data"]
+    assert styled["snapshot"] == recorded.sha256
+    assert styled["marks"] == cleaned["marks"]
+
+
 def test_without_runs_the_newest_two_are_shown(first, second) -> None:
     page = client().get(f"/compare/conversations/{first.trajectory.conversation_id}/")
     assert [row["run"].pk for row in page.context["runs"]] == [first.trajectory.run_id, second.run_id]
