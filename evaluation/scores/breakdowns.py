@@ -1,15 +1,19 @@
-"""Where a run fails, by reason and slice: computed when a run is scored, and kept for its study's page."""
+"""Where a run fails, by reason and slice, and what live conversations came to on each site: computed when a run is
+scored, and kept for its study's pages."""
 
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
 from agents.models import Run
+from evaluation.metrics.episodes import EpisodeOutcome
+from evaluation.metrics.live_turns import LiveTurn
 from evaluation.metrics.outcomes import Metric, StepOutcome
 from evaluation.metrics.scores import MetricPreset
-from evaluation.models import Breakdown
+from evaluation.models import Breakdown, Study
 from evaluation.scores import failures
 from evaluation.scores.failures import Slice
+from evaluation.scores.live import episodes_of, metrics_by_site, turns_of
 from evaluation.scores.overruled import Overruled
 
 
@@ -36,7 +40,7 @@ class RunBreakdown:
         """The breakdown that is kept; None when the number of stored steps has changed since. The run comes with
         `done`, that number."""
         kept = Breakdown.objects.filter(run=self.run, preset=self.preset, step_count=self.run.done).first()
-        if kept is None:
+        if kept is None or "reasons" not in kept.content:  # of live conversations there are other slices
             return None
         counts = kept.content["reasons"]
         return {
@@ -55,6 +59,31 @@ class RunBreakdown:
             "by_website": failures.by_website(judged, self.preset),
             "overruled": Overruled.in_run(self.run),
         }
+
+
+class SiteBreakdown:
+    """Computes and keeps what the conversations of a live run came to on each site; the same by both presets."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    def store(self, episodes: list[EpisodeOutcome], turns: list[LiveTurn]) -> None:
+        """Replace what is kept. `episodes`, `turns`: all of the run."""
+        found = metrics_by_site(episodes, turns, self.run.seed)
+        by_site = {site: [asdict(metric) for metric in metrics.values()] for site, metrics in found.items()}
+        defaults = {"step_count": Run.objects.filter(pk=self.run.pk).done_steps(), "content": {"by_site": by_site}}
+        Breakdown.objects.update_or_create(run=self.run, preset=Study.Preset.CORRECTED, defaults=defaults)
+
+    def of_now(self) -> dict[str, dict[str, Metric]]:
+        """Site -> metric -> its mean: as kept, or computed where another number of episodes has ended since. The run
+        comes with `done`, that number."""
+        rows = Breakdown.objects.filter(run=self.run, preset=Study.Preset.CORRECTED, step_count=self.run.done)
+        kept = rows.filter(content__has_key="by_site").first()
+        if kept is None:
+            turns = turns_of(self.run.steps.turn_ends())
+            return metrics_by_site(episodes_of(self.run.trajectories.all()), turns, self.run.seed)
+        of_site: dict[str, list[dict[str, Any]]] = kept.content["by_site"]
+        return {site: {row["name"]: Metric(**row) for row in rows} for site, rows in sorted(of_site.items())}
 
 
 def _slices(rows: Iterable[dict[str, Any]]) -> list[Slice]:

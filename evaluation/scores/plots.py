@@ -15,8 +15,7 @@ from annotations.text.amounts import amount
 from evaluation.metrics.outcomes import Metric
 from evaluation.metrics.scores import MetricPreset
 from evaluation.models import Score
-from evaluation.scores.breakdowns import RunBreakdown
-from evaluation.scores.live import episodes_of, metrics_by_site, turns_of
+from evaluation.scores.breakdowns import RunBreakdown, SiteBreakdown
 from evaluation.scores.tables import FULL_NAMES, PLOTTED, main_metrics
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 300, 170, 34, 22, 8  # of a panel, pixels; axes lie within
@@ -180,14 +179,10 @@ class RunPlots:
         return PlotData(slices, title, x_name, points, metric="turn success rate, ")
 
     def _sites(self) -> list[PlotData]:
-        """What live conversations came to on each site."""
+        """What live conversations came to on each site, as it was kept when the run was scored."""
         live = [run for run in self.runs if run.dataset.is_live and run.dataset.live["environment"] in TALKING]
         of_run = [
-            (self.labels[run.pk], site, found)
-            for run in live
-            for site, found in metrics_by_site(
-                episodes_of(run.trajectories.all()), turns_of(run.steps.turn_ends()), run.seed
-            ).items()
+            (self.labels[run.pk], site, found) for run in live for site, found in SiteBreakdown(run).of_now().items()
         ]
         return [
             PlotData(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from agents.environments.task_sets import TALKING
 from agents.models import Run, TrajectoryStep
 from agents.recipes import literature
 from agents.stages.registry import judging_of
@@ -11,7 +12,7 @@ from evaluation.metrics import is_ranking, wants_operation
 from evaluation.metrics.outcomes import Metric, StepOutcome
 from evaluation.metrics.scores import PRESETS, headlines, score
 from evaluation.models import Score, Study
-from evaluation.scores.breakdowns import RunBreakdown
+from evaluation.scores.breakdowns import RunBreakdown, SiteBreakdown
 from evaluation.scores.judging import Gold, Judgement, judge, judge_as_published
 from evaluation.scores.live import episodes_of, live_metrics, turns_of
 from evaluation.scores.weblinx import weblinx_metrics
@@ -113,7 +114,10 @@ class RunScores:
         if run.dataset.is_live:  # of episodes both presets have the same values
             episodes = episodes_of(run.trajectories.all())
             count = len(episodes)
-            metrics = live_metrics(episodes, turns_of(run.steps.turn_ends()), run.seed)
+            turns = turns_of(run.steps.turn_ends())
+            if run.dataset.live["environment"] in TALKING:
+                SiteBreakdown(run).store(episodes, turns)
+            metrics = live_metrics(episodes, turns, run.seed)
             rows = [row for preset in PRESETS for row in score_rows(metrics, run, preset)]
         published = judging_of(literature.from_dict(run.recipe))
         tail = published is None or published.overlooks_tail

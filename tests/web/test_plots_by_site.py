@@ -9,6 +9,8 @@ from agents.models import Trajectory
 from agents.models.steps import TURN
 from annotations.models import Dataset
 from evaluation.models import Study
+from evaluation.scores import breakdowns
+from evaluation.scores.scoring import RunScores
 from tests import factories
 from tests.signed_in import client_of
 from tests.web.reading import source
@@ -50,11 +52,13 @@ def play(run, site: str, task: str, end: dict) -> None:
         milliseconds=10,
         trace={TURN: end | ASKED},
     )
+    run.count_episode(lost=False)
 
 
 def by_site(study: Study) -> dict[tuple[str, str], float]:
     text = study_client(study).get(f"/studies/{study.pk}/plots.csv").content.decode()
-    return {(row["plot"], row["x"]): float(row["value"]) for row in csv.DictReader(io.StringIO(text))}
+    rows = [row for row in csv.DictReader(io.StringIO(text)) if row["plot"].startswith("site_")]
+    return {(row["plot"], row["x"]): float(row["value"]) for row in rows}
 
 
 def test_each_measure_has_a_value_for_each_site(study: Study) -> None:
@@ -71,6 +75,22 @@ def test_each_measure_has_a_value_for_each_site(study: Study) -> None:
     }
 
 
+def test_measures_are_kept_when_a_run_is_scored_and_computed_where_more_was_played(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (run,) = study.runs.all()
+    before = by_site(study)
+    RunScores(run).store()
+    with monkeypatch.context() as nothing_is_computed:
+        nothing_is_computed.setattr(breakdowns, "metrics_by_site", None)
+        assert by_site(study) == before
+    play(run, "shop", "tent", MISSED)
+    later = by_site(study)
+    assert (before["site_live_turn_success", "shop"], later["site_live_turn_success", "shop"]) == (1.0, 0.5)
+    RunScores(run).store()
+    assert by_site(study) == later
+
+
 def test_one_conversation_has_no_interval_and_says_how_many_there_were(study: Study) -> None:
     page = source(study_client(study).get(f"/studies/{study.pk}/plots/"))
     for title in ("Turns that succeed", "Changes that nobody asked for, a turn"):
@@ -85,4 +105,4 @@ def test_one_conversation_has_no_interval_and_says_how_many_there_were(study: St
 def test_recorded_conversations_and_single_tasks_have_none(study: Study, goals: Dataset) -> None:
     goals.live = {"environment": "miniwob", "steps": 20, "seconds": 300}
     goals.save()
-    assert not [plot for plot, _ in by_site(study) if plot.startswith("site_")]
+    assert not by_site(study)
