@@ -5,7 +5,7 @@ May import `studies` and all of `annotations` and `agents`.
 
 from collections.abc import Callable
 
-from evaluation.bench import candidates, differences, importing, planners, ranking, retrieval, throughput
+from evaluation.bench import candidates, differences, importing, planners, ranking, retrieval, sizes, throughput
 from evaluation.bench.measures import Measure
 from evaluation.bench.scratch import BenchSetting
 
@@ -16,5 +16,6 @@ BENCHMARKS: dict[str, Callable[[BenchSetting], list[Measure]]] = {
     "planners": planners.measure,
     "ranking": ranking.measure,
     "retrieval": retrieval.measure,
+    "sizes": sizes.measure,
     "throughput": throughput.measure,
 }

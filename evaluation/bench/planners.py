@@ -54,7 +54,7 @@ class PlannerCase:
         generator = LocalGenerator(self.weights(folder, small))
         recipe = self.agent()
         generator.configure(max_new_tokens=self.tokens, max_tokens=recipe.compose.max_tokens)
-        return Pipeline.of(Parts(recipe, ranker=_FirstTen(), generator=generator))
+        return Pipeline.of(Parts(recipe, ranker=FirstElements(ELEMENTS), generator=generator))
 
 
 ON_PAGES = {"rank.top_k": str(ELEMENTS), "recall.memory": "none", "plan.backend": "local"}
@@ -72,7 +72,7 @@ def measure(setting: BenchSetting) -> list[Measure]:
     """Two figures for each case: of the whole pipeline, and of its slowest stage."""
     dataset, _ = import_into_new("mt-mind2web", setting.sample_files())
     count = 4 if setting.quick else BATCH
-    steps = {"any": list(islice(_of_pages(dataset), count)), "weblinx": list(islice(_of_turns(setting), count))}
+    steps = {"any": list(islice(of_pages(dataset), count)), "weblinx": list(islice(_of_turns(setting), count))}
     found = []
     for number, case in enumerate(CASES):
         setting.say(f"planners: {case.name}")
@@ -132,24 +132,26 @@ def _taken(pipeline: Pipeline, steps: Sequence[Observation], size: int, clock: C
     return Taken(len(steps), clock() - begun, stages)
 
 
-class _FirstTen:
-    """Stands in for a ranker: it gives the first ten candidates, in their order; of a WebLINX turn those of its
+class FirstElements:
+    """Stands in for a ranker: it gives so many candidates, the first, in their order; of a WebLINX turn those of its
     page."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
 
     def rank(self, observations: Sequence[Observation]) -> list[tuple[RankedCandidate, ...]]:
         return [
-            tuple(RankedCandidate(node_id, -float(rank), rank, "") for rank, node_id in enumerate(_ids(seen)))
+            tuple(RankedCandidate(node_id, -float(rank), rank, "") for rank, node_id in enumerate(self._ids(seen)))
             for seen in observations
         ]
 
+    def _ids(self, seen: Observation) -> Sequence[str]:
+        if seen.demo is None:
+            return seen.candidate_ids[: self.count]
+        return [doc.uid for doc in islice(documents(seen.demo, seen.demo.turns[seen.demo_turn]), self.count)]
 
-def _ids(seen: Observation) -> Sequence[str]:
-    if seen.demo is None:
-        return seen.candidate_ids[:ELEMENTS]
-    return [doc.uid for doc in islice(documents(seen.demo, seen.demo.turns[seen.demo_turn]), ELEMENTS)]
 
-
-def _of_pages(dataset: Dataset) -> Iterator[Observation]:
+def of_pages(dataset: Dataset) -> Iterator[Observation]:
     """Observations of the dataset's steps, conversation by conversation."""
     for row in dataset.conversations.order_by("position"):
         recorded = RecordedConversation(row.pk)

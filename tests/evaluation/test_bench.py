@@ -46,6 +46,8 @@ def test_quick_benchmarks_give_finite_figures_and_leave_no_rows(settings, tmp_pa
         "ranking 3 × 40 elements, all texts new",
         "memory of 32",
         "grounded, cold",
+        "CodeLlama-7B, bare",
+        "DeBERTa-v3-base, ranking",
     ):
         assert any(result["name"].startswith(start) for result in results), start
     assert _row_counts() == rows
