@@ -45,28 +45,49 @@ def vary(parent: Recipe, changes: Mapping[str, str]) -> Recipe:
     return recipe
 
 
-def check(parent: Recipe, recipe: Recipe, names: Sequence[str]) -> None:
-    """ValueError unless every one of these settings that differs from the parent's is read, and all go together."""
-    before, after = values_of(parent), values_of(recipe)
-    changed = [name for name in names if before[name] != after[name]]
+def check(parent: Recipe, recipe: Recipe, names: Collection[str]) -> None:
+    """ValueError unless every one of these settings that differs from the parent's is read, and all go together. What a
+    parent was derived by counts as if it were set together with these, so that the order of changes does not matter;
+    of weights that are named beside what they are to be trained from, `check_base` tells."""
+    by = derived_by(parent, names)
+    root = based_on(parent) if _is_derived(parent) else parent
+    before, after = values_of(literature.in_preset(root, recipe.preset)), values_of(recipe)
+    changed = [name for name in (*names, *sorted(by)) if before[name] != after[name]]
     if wrong := out_of_bounds(recipe):
         raise ValueError(f"{next(iter(wrong.values()))}, as {parent.name} was stored before these bounds")
     _check_built(changed, after)
     _check_together(changed, recipe)
-    _check_still_shown(parent, recipe, changed)
+    _check_still_shown(root, recipe, changed)
     _check_compared(recipe, changed)
-    read, was_read = read_by(recipe), read_by(parent)
-    packaged = values_of(literature.with_preset(differences.based_on(parent), recipe.preset))
+    read, was_read = read_by(recipe), read_by(root)
     for name in changed:
         if name in was_read and _is_off(name, after[name]):
             continue  # what read it was turned off beside it
-        if parent.name not in literature.RECIPES and after[name] == packaged[name]:
-            continue  # what the parent was derived by is undone
-        if (wants := _wants_any(name, parent, recipe)) or (name not in read and (wants := _wants(name, recipe))):
-            value = f"={after[name]}" if name in kinds() else ""
-            raise ValueError(f"{name}{value} would change nothing in {recipe.name}: it needs {wants}")
+        if (wants := _wants_any(name, root, recipe)) or (name not in read and (wants := _wants(name, recipe))):
+            value = f"={after[name]}" if name in kinds() or name in by else ""
+            undo = str(before[name]).lower() if isinstance(before[name], bool) else before[name]
+            by_it = f"; {parent.name} was derived by it, so set {name}={undo}, too" if name in by else ""
+            raise ValueError(f"{name}{value} would change nothing in {recipe.name}: it needs {wants}{by_it}")
     if pack := packaged_pack(recipe.prompts.pack):  # which pack another name means depends on the project: `check_pack`
         check_shots(recipe, pack, changed)
+
+
+def derived_by(recipe: Recipe, names: Collection[str] = ()) -> frozenset[str]:
+    """The settings by which somebody derived a recipe and that count in it, or turn off what counted; none of a
+    packaged one. What was stored before it had to be read is left out, and so is what a change of `names` sets anew."""
+    if not _is_derived(recipe):
+        return frozenset()
+    root = based_on(recipe)
+    own = differences.changed(recipe, literature.in_preset(root, recipe.preset))
+    read, was_read = read_by(recipe), read_by(root)
+    anew = {*names} | {f"{stage}.base" for stage in ("rank", "plan") if f"{stage}.model" in names}
+    counting = {name for name, (_, now) in own.items() if name in read or (name in was_read and _is_off(name, now))}
+    return frozenset(counting - anew)
+
+
+def _is_derived(recipe: Recipe) -> bool:
+    """Whether somebody derived it here from a packaged one."""
+    return recipe.name not in literature.RECIPES and bool(differences.base_name(vars(recipe)))
 
 
 def _is_off(name: str, value: object) -> bool:
@@ -178,31 +199,16 @@ def _nothing_to_compare(recipe: Recipe, kind: str) -> str:
 def _check_still_shown(parent: Recipe, recipe: Recipe, changed: Sequence[str]) -> None:
     """ValueError where another planner or ranking leaves a block that the parent shows without anything that shows
     it. A trained planner goes without what the packaged recipe shows, but not without what somebody has chosen."""
-    if not (causes := [name for name in ("plan.kind", "rank.kind", "recall.weight", "plan.model") if name in changed]):
+    causes = [name for name in ("plan.kind", "rank.kind", "recall.weight", "plan.model") if name in changed]
+    if causes in ([], ["plan.model"]):
         return
-    published = based_on(parent) if causes == ["plan.model"] else None
     for setting, words in SHOWN.items():
         kind = chosen(recipe, setting)
         if kind is None or setting in changed or not kind.gives & _blocks(parent) or kind.gives & _taken(recipe):
             continue
-        if kind.gives_none(recipe):
-            continue
-        if published and value_of(published, setting) == value_of(parent, setting):
-            _check_chosen(kind, parent, published, recipe, changed)
-            continue
-        said = f"{causes[0]}={value_of(recipe, causes[0])} would leave {words} that nothing shows"
-        raise ValueError(f"{said}: set {setting}={nothing_of(recipe, setting)}, too")
-
-
-def _check_chosen(
-    kind: type[StageKind], parent: Recipe, published: Recipe, recipe: Recipe, changed: Sequence[str]
-) -> None:
-    """ValueError where a trained planner leaves unread what somebody has chosen of a kind: how many it gives, or in
-    which order."""
-    own = differences.changed(parent, published).keys() & {*kind.reads, kind.counted_by}
-    for name in sorted((own & read_by(parent)) - read_by(recipe) - {*changed}):
-        said = f"plan.model={recipe.plan.model} would leave {name}={value_of(parent, name)} that nothing reads"
-        raise ValueError(f"{said}: set {name}={value_of(published, name)}, too")
+        if not kind.gives_none(recipe):
+            said = f"{causes[0]}={value_of(recipe, causes[0])} would leave {words} that nothing shows"
+            raise ValueError(f"{said}: set {setting}={nothing_of(recipe, setting)}, too")
 
 
 def _check_compared(recipe: Recipe, changed: Collection[str]) -> None:

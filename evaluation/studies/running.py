@@ -118,7 +118,7 @@ def as_it_runs(recipe: "literature.Recipe", overrides: dict[str, str], preset: s
     check_base(varied, overrides)
     read = checking.read_by(varied)
     _check_preset(recipe, first, told_from, named - read)
-    named = named & read | overrides.keys()
+    named = named & checking.derived_by(first, overrides) | overrides.keys()
     filled = starters.with_starters(varied, named)
     try:
         checking.check(told_from, filled, sorted(named))

@@ -127,11 +127,12 @@ def test_a_trained_planner_that_ranks_by_itself_recalls_no_step_and_its_page_say
 
 
 def test_what_somebody_had_recalled_is_not_left_to_a_trained_planner_without_a_word() -> None:
-    derived = checking.vary(RECIPES["grounded"], {"recall.rewrite_instruction": "true"})
-    said = r"plan\.model=mine would leave rewritten instructions that nothing shows: set "
+    varied = checking.vary(RECIPES["grounded"], {"recall.rewrite_instruction": "true"})
+    derived = dataclasses.replace(varied, name="own", parent="grounded")
+    said = r"recall\.rewrite_instruction=True would change nothing in own: .*; own was derived by it, so set "
     with pytest.raises(ValueError, match=said + r"recall\.rewrite_instruction=false, too") as refused:
         checking.vary(derived, {"plan.model": "mine"})
-    name, _, value = str(refused.value).partition("set ")[2].removesuffix(", too").partition("=")
+    name, _, value = str(refused.value).partition("so set ")[2].removesuffix(", too").partition("=")
     advised = checking.vary(derived, {"plan.model": "mine", name: value})
     assert (advised.plan.model, advised.recall.rewrite_instruction) == ("mine", False)
     assert checking.vary(RECIPES["bare"], {name: "true"}).recall.rewrite_instruction
@@ -151,10 +152,9 @@ def test_what_somebody_has_chosen_of_a_recalled_kind_is_not_dropped_by_a_trained
 ) -> None:
     derived = dataclasses.replace(checking.vary(RECIPES[recipe], {name: value}), name="mine", parent=recipe)
     usual = value_of(RECIPES[recipe], name)
-    said = (
-        rf"^plan\.model=x would leave {re.escape(name)}={value} that nothing reads: set {re.escape(name)}={usual}, too$"
-    )
+    said = rf"^{re.escape(name)}={value} would change nothing in mine: .*so set {re.escape(name)}={usual}, too$"
     with pytest.raises(ValueError, match=said):
         checking.vary(derived, {"plan.model": "x"})
     assert checking.vary(derived, {"plan.model": "x", name: str(usual)}).plan.model == "x"
-    assert checking.vary(derived, {"plan.model": "x", "recall.memory": "none"}).plan.model == "x"
+    with pytest.raises(ValueError, match=r"^recall\.k=. would change nothing"):  # as where all are set at once
+        checking.vary(derived, {"plan.model": "x", "recall.memory": "none"})
