@@ -11,14 +11,14 @@ class EvaluationConfig(AppConfig):
         from agents.models import runs
         from agents.recipe_pages import page as recipes
         from agents.training import lessons, preparing
-        from annotations.corpus import correcting
+        from annotations.corpus import correcting, judged
         from annotations.jobs import running as jobs
         from annotations.jobs import stopping
         from annotations.sample import project
         from evaluation import tasks
         from evaluation.guard import forecasting
         from evaluation.judges import jobs as judging_jobs
-        from evaluation.models import Shard, Study
+        from evaluation.models import RiskLabel, Shard, Study
         from evaluation.reviews import counting
         from evaluation.scores.of_recipes import of_recipe
         from evaluation.studies import running, sample
@@ -32,6 +32,7 @@ class EvaluationConfig(AppConfig):
         recipes.scored = of_recipe
         runs.study_of = Study.objects.newest_of
         lessons.collect = collecting.Teaching.lessons_of
+        judged.OF_STEPS.append((RiskLabel.objects.all(), "risk labels"))
         correcting.on_done.append(counting.wake_on_commit)
         project.EARLY.add(sample.PART)
         project.MAKERS[sample.PART] = sample.make_studies

@@ -96,6 +96,12 @@ class ImportForm(forms.Form):
         help_text="A file or folder below the server's import folder.",
         widget=forms.TextInput({"list": "import-paths", "autocomplete": "off", "spellcheck": "false"}),
     )
+    replace_judged = forms.BooleanField(
+        required=False,
+        label="Replace what people judged",
+        help_text="Conversations that changed take with them the corrections, risk labels, rationales and redactions "
+        "that fit no more. Otherwise such conversations stay as they are, and the report names them.",
+    )
 
     def __init__(self, *args, projects: QuerySet[Project], **kwargs) -> None:
         super().__init__(*args, **kwargs)

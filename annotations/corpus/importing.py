@@ -13,6 +13,7 @@ from typing import Any
 from django.db import DatabaseError, DataError, IntegrityError, transaction
 from django.utils import timezone
 
+from annotations.corpus.judged import said
 from annotations.corpus.splits import split_violations
 from annotations.corpus.storable import Unstorable
 from annotations.corpus.store import ConversationStore
@@ -47,6 +48,8 @@ class ImportReport:
     reasons: Counter = field(default_factory=Counter)  # of skipped records
     errors: list[dict[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    kept_work: Counter = field(default_factory=Counter)  # of people, on conversations that changed
+    lost_work: Counter = field(default_factory=Counter)
 
     @property
     def nothing_landed(self) -> bool:
@@ -68,15 +71,18 @@ class ImportReport:
         """Add the counts of a stored batch."""
         for name in ("conversations", "turns", "steps", "snapshots", "unchanged", "without_split"):
             setattr(self, name, getattr(self, name) + counts[name])
+        for key in [key for key in counts if isinstance(key, tuple)]:
+            (self.kept_work if key[0] == "kept" else self.lost_work)[key[1]] += counts[key]
         if counts["unchanged"]:
             self.skip("already imported, unchanged", counts["unchanged"])
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: dict(value) if name == "reasons" else value for name, value in vars(self).items()}
+        return {name: dict(value) if isinstance(value, Counter) else value for name, value in vars(self).items()}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "ImportReport":
-        return cls(**values | {"reasons": Counter(values["reasons"])})
+        counters = {name: Counter(values.get(name, {})) for name in ("reasons", "kept_work", "lost_work")}
+        return cls(**values | counters)
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,9 @@ class Position:
     file: int = 0
     record: int = 0
     begun: str = ""  # when the import's first slice began, ISO 8601
+
+    def now_begun(self) -> "Position":
+        return self if self.begun else replace(self, begun=timezone.now().isoformat())
 
 
 @dataclass(frozen=True)
@@ -126,15 +135,16 @@ def import_files(
     *,
     split: str = "",
     limit: int | None = None,
+    replace_judged: bool = False,
     start: Position = Position(),
     report: ImportReport | None = None,
     progress: Callable[[ImportProgress], None] = lambda _: None,
 ) -> ImportReport:
     """Read a file or folder in a published format into a dataset.
 
-    `limit` counts records in all (good, bad and skipped), sorted by file name, then place in the file. `start` and
-    `report` continue an earlier slice. `progress` is called inside the transaction of its batch: what it writes
-    stands or falls with the batch, and any exception but StopImport takes the batch back.
+    `limit` counts records in all, sorted by file name, then place in the file. `start` and `report` continue an earlier
+    slice. `replace_judged`: replace what changed also where that loses what people said of it. `progress` is called
+    inside the batch's transaction: what it writes stands or falls with it; any exception but StopImport takes it back.
     Raises ValueError for an unknown format or split, FileNotFoundError for a path without data files.
     """
     if split and split not in Split.values:
@@ -142,10 +152,9 @@ def import_files(
     files = files_of(format_name, path)
     if not files:
         raise FileNotFoundError(f"{path.name} holds no {format_name} files")
-    start = start if start.begun else replace(start, begun=timezone.now().isoformat())
-    report = report or ImportReport(dataset.name)
+    start, report = start.now_begun(), report or ImportReport(dataset.name)
     already_read = dataset.conversations.written_since(datetime.fromisoformat(start.begun))  # by earlier slices
-    batch = _WaitingRecords(ConversationStore(dataset, split), report, already_read)
+    batch = _WaitingRecords(ConversationStore(dataset, split, replace_judged), report, already_read)
     sizes = [_size(file) for file in files]
     begun = time.monotonic() - report.seconds
 
@@ -216,6 +225,10 @@ def _warnings(dataset: Dataset, report: ImportReport) -> list[str]:
         warnings.append(
             f"{report.without_split} conversations lie in no split folder and no --split was given: stored as train"
         )
+    if report.kept_work:
+        warnings.append(f"kept on conversations that changed: {said(report.kept_work)}")
+    if report.lost_work:
+        warnings.append(f"replaced with conversations that changed: {said(report.lost_work)}")
     return warnings
 
 

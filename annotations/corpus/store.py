@@ -1,4 +1,6 @@
-"""Writes conversations: from records that were read, and as copies of stored steps. Nothing else writes one."""
+"""Writes conversations: from records that were read, and as copies of stored steps. Nothing else makes one; what is
+stored is changed by `NewGold` here, by `reworded.py`, `judged.py` and `unmarking.py` beside it, and by
+`annotations/releases/redacting.py`."""
 
 import hashlib
 import re
@@ -10,6 +12,7 @@ from typing import Any, TypeVar
 from django.db import models, transaction
 from django.db.models import Max
 
+from annotations.corpus.judged import CarryingOver, said
 from annotations.corpus.storable import Unstorable, check
 from annotations.datasets.recorder_marks import Marks, take_marks
 from annotations.datasets.records import ConversationRecord, StepRecord, TurnRecord
@@ -18,7 +21,7 @@ from annotations.models import (
     Conversation,
     ConversationTally,
     Dataset,
-    Rationale,
+    Session,
     SessionTask,
     Snapshot,
     SourceFile,
@@ -36,16 +39,21 @@ from annotations.sandbox import page_questions
 
 StoredRow = TypeVar("StoredRow", bound=models.Model)
 DEFAULT_SPLIT = Split.TRAIN
+LOSING = "import it into a new dataset, or choose to replace what people judged (--replace-judged, replace_judged)"
 # By what else a stored conversation is used, so that none takes its place: rows, and what is said of them. Higher wings
 # add theirs.
-USES: list[tuple[Callable[[Conversation], models.QuerySet[Any]], str]] = []
+USES: list[tuple[Callable[[Conversation], models.QuerySet[Any]], str]] = [
+    (lambda stored: SessionTask.objects.filter(conversation=stored), "which lies in a session of a campaign"),
+    (lambda stored: Session.objects.filter(released=stored), "which a campaign has published"),
+]
 
 
 class ConversationStore:
-    """Writes records into one dataset; `split` overrides what the records say."""
+    """Writes records into one dataset; `split` overrides what the records say. What people said of a conversation that
+    has changed goes over to the new one; `replace_judged`: also where some of that fits no more, and goes with it."""
 
-    def __init__(self, dataset: Dataset, split: str = "") -> None:
-        self.dataset, self.split = dataset, split
+    def __init__(self, dataset: Dataset, split: str = "", replace_judged: bool = False) -> None:
+        self.dataset, self.split, self.replace_judged = dataset, split, replace_judged
         self._pages = PageStore()
         self._websites: dict[tuple[str, str, str], Website] = {}
         self._position: int | None = None  # of the conversation stored last
@@ -57,7 +65,8 @@ class ConversationStore:
         """Store all or none of the records (with their `sha256`; ids must differ) in one transaction.
 
         Counts `conversations`, `turns`, `steps`, `snapshots`, `without_split` of what was written and `unchanged`
-        of what was there already. Raises Unstorable, PageError, PageTooLarge, or DatabaseError.
+        of what was there already; under ("kept", what) and ("lost", what) the work of people on conversations that
+        were replaced. Raises Unstorable, PageError, PageTooLarge, or DatabaseError.
         """
         try:
             with transaction.atomic():
@@ -76,8 +85,10 @@ class ConversationStore:
                 counts["unchanged"] += 1
                 continue
             check(record, self._split_of(record))
-            position = self._remove(record.source_id) if record.source_id in known else None
-            self._store(record, sha256, position)
+            if record.source_id in known:
+                counts.update(self._replace(record, sha256))
+            else:
+                self._store(record, sha256, self._next_position())
             counts["conversations"] += 1
             counts["turns"] += len(record.turns)
             counts["steps"] += sum(len(turn.steps) for turn in record.turns)
@@ -89,21 +100,20 @@ class ConversationStore:
     def _split_of(self, record: ConversationRecord) -> str:
         return self.split or record.split or DEFAULT_SPLIT
 
-    def _remove(self, source_id: str) -> int:
-        """Make room for a changed conversation, unless work of others refers to the stored one; its position."""
-        stored = self.dataset.conversations.get(source_id=source_id)
-        by_people = Rationale.objects.filter(step__turn__conversation=stored, source=Rationale.Source.HUMAN)
-        uses = (
-            *((rows(stored), what) for rows, what in USES),
-            (by_people, "which holds rationales of people"),
-            (SessionTask.objects.filter(conversation=stored), "which lies in a session of a campaign"),
-        )
-        for used, what in uses:
-            if used.exists():
+    def _replace(self, record: ConversationRecord, sha256: str) -> Counter:
+        """Store a changed conversation in the place of the stored one, unless work refers to that which cannot go over;
+        counts the work of people that was kept and lost."""
+        stored = self.dataset.conversations.get(source_id=record.source_id)
+        for rows, what in USES:
+            if rows(stored).exists():
                 advice = "import it into a new dataset, or delete those first"
                 raise Unstorable("", f"differs from the stored conversation, {what}: {advice}")
+        self.dataset.conversations.filter(pk=stored.pk).update(source_id=f"{stored.pk} is replaced")
+        kept, lost = CarryingOver(stored, self._store(record, sha256, stored.position)).run()
+        if lost and not self.replace_judged:
+            raise Unstorable("", f"differs from the stored conversation, and would lose {said(lost)}: {LOSING}")
         stored.delete()
-        return stored.position
+        return Counter({(key, what): n for key, of in (("kept", kept), ("lost", lost)) for what, n in of.items()})
 
     def _website(self, record: ConversationRecord) -> Website:
         key = (record.website, record.domain, record.subdomain)
@@ -113,14 +123,14 @@ class ConversationStore:
             )
         return self._websites[key]
 
-    def _store(self, record: ConversationRecord, sha256: str, position: int | None) -> None:
+    def _store(self, record: ConversationRecord, sha256: str, position: int) -> Conversation:
         website, split = self._website(record), self._split_of(record)
         conversation = Conversation.objects.create(
             dataset=self.dataset,
             source_id=record.source_id,
             website=website,
             split=split,
-            position=self._next_position() if position is None else position,
+            position=position,
             content_sha256=sha256,
             extra=record.extra,
         )
@@ -147,6 +157,7 @@ class ConversationStore:
         pages = self._pages.store(website, _pages(steps, orders))
         for turn, recorded in zip(turns, unmarked, strict=True):
             _store_steps(turn, recorded, pages, orders)
+        return conversation
 
     def _next_position(self) -> int:
         if self._position is None:

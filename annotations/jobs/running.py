@@ -50,6 +50,7 @@ def start_import(
     limit: int | None = None,
     upload: UploadedFile | None = None,
     path: str = "",
+    replace_judged: bool = False,
 ) -> Job:
     """A queued import of an uploaded file, or of a file or folder below IMPORT_ROOT. Raises ValidationError."""
     rules.require(user, "import", project)
@@ -65,6 +66,7 @@ def start_import(
         raise ValidationError(errors)
     file = keep_upload(upload) if upload else ""
     params = {"format": format, "name": name, "split": split, "limit": limit, "path": path}
+    params["replace_judged"] = replace_judged
     if upload:
         params["original_name"] = Path(upload.name or "upload").name[:200]
     return queue(Job(kind=Job.Kind.IMPORT, project=project, created_by=user, params=params, file=file))
@@ -244,6 +246,7 @@ def _run_import(job: Job) -> bool:
             dataset,
             split=params["split"],
             limit=params["limit"],
+            replace_judged=params.get("replace_judged", False),
             start=start,
             report=report,
             progress=tell,

@@ -66,6 +66,11 @@ class ImportRequestSerializer(RequestSerializer):
     limit = serializers.IntegerField(required=False, allow_null=True, default=None, min_value=1, max_value=MOST)
     file = serializers.FileField(required=False, default=None, allow_empty_file=True)
     path = serializers.CharField(required=False, allow_blank=True, default="")
+    replace_judged = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="Replace conversations that changed also where that loses what people said of them.",
+    )
 
 
 class ExportRequestSerializer(RequestSerializer):

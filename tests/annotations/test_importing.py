@@ -254,15 +254,13 @@ def test_a_changed_conversation_is_replaced_in_its_place(tmp_path: Path) -> None
     assert list(dataset.conversations.values_list("source_id", flat=True)) == ["one", "two"]
 
 
-@pytest.mark.parametrize("use", [factories.make_trajectory, "rationale", "session"])
+@pytest.mark.parametrize("use", [factories.make_trajectory, "session"])
 def test_a_changed_conversation_that_is_in_use_is_kept(tmp_path: Path, use) -> None:
     dataset = factories.make_dataset()
     path = write(tmp_path / "x.json", [conversation("one"), conversation("two")])
     run(path, dataset)
     stored = dataset.conversations.get(source_id="one")
-    if use == "rationale":
-        factories.make_rationale(Step.objects.filter(turn__conversation=stored).first())
-    elif use == "session":
+    if use == "session":
         session = factories.make_session(factories.make_campaign(source=dataset), tasks=0)
         session.tasks.create(campaign=session.campaign, conversation=stored, position=0)
     else:

@@ -25,6 +25,8 @@ class Command(BaseCommand):
         parser.add_argument("--split", choices=Split.values, default="", help="instead of the split the files imply")
         parser.add_argument("--limit", type=int, metavar="N", help="the first N records in all")
         parser.add_argument("--project", default="", help="slug of the project (default: the only or first one)")
+        losing = "replace conversations that changed also where that loses corrections, labels, rationales, redactions"
+        parser.add_argument("--replace-judged", action="store_true", help=losing)
         parser.add_argument("--json", action="store_true", help="print the report as one line of JSON")
 
     def handle(self, *, format: str, path: Path, name: str, split: str, limit: int | None, **options) -> None:
@@ -36,7 +38,8 @@ class Command(BaseCommand):
             if not files_of(format, path):  # before a dataset is made
                 raise CommandError(f"{path} holds no {format} files")
             with dataset_for_import(name, format, options["project"]) as dataset:
-                report = import_files(format, path, dataset, split=split, limit=limit, progress=self._progress)
+                chosen = {"split": split, "limit": limit, "replace_judged": options["replace_judged"]}
+                report = import_files(format, path, dataset, progress=self._progress, **chosen)
         except ValidationError as error:
             raise CommandError(f"--name {name}: {' '.join(error.messages)}") from error
         except (ValueError, OSError) as error:
