@@ -4,13 +4,15 @@ from collections.abc import Collection
 
 from annotations.models import Dataset, Split, Step
 
+NO_WORKFLOWS = "has no workflows: "
+
 
 def lacking_of(dataset: Dataset, searched: Collection[str]) -> list[str]:
     """The things among `searched` (named as in `agents.stages.registry`) that a dataset lacks, each as a sentence with
     how to get it."""
     name, found = dataset.name, []
     if "workflows" in searched and not dataset.workflows.standing().exists():
-        found.append(f"{name} has no workflows: manage.py induce_workflows {name}, or Prepare on the recipe's page")
+        found.append(f"{name} {NO_WORKFLOWS}manage.py induce_workflows {name}, or Prepare on the recipe's page")
     if "exemplars" in searched and not dataset.conversations.filter(split=Split.TRAIN).exists():
         found.append(
             f"{name} has no train split to take exemplars from: import it, or choose a recipe without exemplars"

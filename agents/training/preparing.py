@@ -19,6 +19,7 @@ from agents.cookbook import starters
 from agents.cookbook.starters import StandIn, Starter
 from agents.memory import jobs as memory
 from agents.memory.exemplar_sets import packaged
+from agents.memory.searched import NO_WORKFLOWS
 from agents.models import ExemplarSet, TrainedModel
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
@@ -166,11 +167,19 @@ class Preparing:
         parts = tuple({part.key: part for recipe in recipes for part in self.parts(recipe)}.values())
         return Offer(parts, self._soon(recipes), self.sample.job if self.sample else None)
 
-    def coming(self, recipe: Recipe, lacking: Sequence[str]) -> Offer | None:
-        """What is being made for a recipe where nothing else is `lacking`; None elsewhere."""
-        offer = self.offer(recipe)
-        is_all = all(need.startswith("rank.model: ") for need in lacking) and not offer.waiting
-        return offer if lacking and is_all and offer.job else None
+    def coming(self, recipe: Recipe, lacking: Sequence[str], dataset: Dataset | None = None) -> Offer | None:
+        """What is being made for a recipe where nothing else is `lacking`; None elsewhere. `dataset`: what it would run
+        on, where its workflows are among that."""
+        at_hand = self if dataset is None else self._with(recipe, dataset)
+        offer = at_hand.offer(recipe)
+        is_made = all(need.startswith("rank.model: ") or NO_WORKFLOWS in need for need in lacking)
+        return offer if lacking and is_made and not offer.waiting and offer.job else None
+
+    def _with(self, recipe: Recipe, dataset: Dataset) -> "Preparing":
+        """The same for a recipe on this dataset: the sample's job makes nothing of others."""
+        if self.datasets.get(recipe.data) in (dataset, None):
+            return self
+        return Preparing(self.datasets | {recipe.data: dataset})
 
     def _soon(self, recipes: Sequence[Recipe]) -> int | None:
         """The seconds until the sample that is being built, and what it orders then, have made what these recipes lack

@@ -17,7 +17,7 @@ from agents.recipes.key_values import settings_given
 from agents.recipes.literature import Recipe
 from agents.stages.registry import searched
 from agents.training import preparing
-from agents.training.preparing import Preparing
+from agents.training.preparing import Offer, Preparing
 from annotations.access import rules
 from annotations.access.rules import User
 from annotations.forms import MOST, MOST_BIG, choice_field
@@ -49,11 +49,13 @@ def at_hand(user: User, datasets: QuerySet[Dataset]) -> str:
     return ran.first() or datasets.order_by("pk").values_list("name", flat=True).first() or ""
 
 
-def _why_not(making: Preparing, recipe: Recipe, lacking: list[str]) -> str:
-    """Why a recipe cannot run yet: what is being made for it, with a link to that, else what it lacks."""
-    coming = making.coming(recipe, lacking)
+def _why_not(form: "StudyForm", recipe: Recipe, lacking: list[str], *, here: bool = False) -> str:
+    """Why a recipe cannot run yet: what is being made for it, with a link to that, else what it lacks. `here`: it is
+    the chosen dataset that lacks it."""
+    coming = form.making.coming(recipe, lacking, form.cleaned_data["dataset"] if here else None)
     if coming is None or coming.job is None:
-        return f"{recipe.name} cannot run yet: it needs {', '.join(lacking)}."
+        what = f"on it yet: {'; '.join(lacking)}" if here else f"yet: it needs {', '.join(lacking)}"
+        return f"{recipe.name} cannot run {what}."
     address, said = reverse("job", args=[coming.job.pk]), coming.running_text
     return format_html('{} cannot run yet: <a class="link" href="{}">{}</a>.', recipe.name, address, said)
 
@@ -173,9 +175,9 @@ class StudyForm(forms.Form):
                 self.add_error("overrides", f"{name}: {error}")
                 continue
             if lacking := starters.missing(changed):
-                self.add_error("recipes", _why_not(self.making, changed, lacking))
+                self.add_error("recipes", _why_not(self, changed, lacking))
             elif data.get("dataset") and (lacking := lacking_of(data["dataset"], searched(changed))):
-                self.add_error("recipes", f"{name} cannot run on it yet: {'; '.join(lacking)}.")
+                self.add_error("recipes", _why_not(self, changed, lacking, here=True))
         return data
 
     def _through(self) -> Through:
@@ -208,6 +210,15 @@ class StudyForm(forms.Form):
             budget=budget_of(data),
             through=self._through(),
         )
+
+
+def coming_of(form: StudyForm, recipe: Recipe, lacking: list[str]) -> Offer | None:
+    """What is being made for a recipe that the form offers, where it has nothing else `lacking`; of one that is ticked,
+    what the chosen dataset lacks for it counts, too."""
+    dataset = form.datasets.get(form["dataset"].value())
+    if dataset and not lacking and recipe.name in (form["recipes"].value() or ()):
+        lacking = lacking_of(dataset, searched(recipe))
+    return form.making.coming(recipe, lacking, dataset)
 
 
 class BudgetForm(forms.Form):

@@ -29,7 +29,7 @@ from evaluation.scores.reviewed import CorrectedGold
 from evaluation.scores.scoring import RunScores
 from evaluation.studies.expecting import asked
 from evaluation.studies.findings import RunFindings
-from evaluation.studies.forms import BudgetForm, StudyForm
+from evaluation.studies.forms import BudgetForm, StudyForm, coming_of
 
 SHOWN_SHARDS = 10  # that lost their worker
 SHOWN_CORRECTIONS = 50
@@ -57,11 +57,11 @@ def new_study_context(user: User, form: StudyForm, query: QueryDict) -> dict[str
     study of what is chosen would take."""
     offered, ticked = list(form.offered.values()), form["recipes"].value()
     lacking = {recipe.name: found for recipe, found in zip(offered, missing_of(offered), strict=True)}
-    coming = {recipe.name: form.making.coming(recipe, lacking[recipe.name]) for recipe in offered}
+    coming = {recipe.name: coming_of(form, recipe, lacking[recipe.name]) for recipe in offered}
     shown = [recipe for recipe in offered if not lacking[recipe.name] or recipe.name in ticked]
     expected = asked(user, form.filled_in(query), form.datasets, form.offered)
     refused = bool(form.is_bound and form.errors.get("recipes"))
-    told = [name for name, needs in lacking.items() if needs and (refused or coming[name])]
+    told = [name for name, needs in lacking.items() if coming[name] or (refused and needs)]
     return {
         "form": form,
         "families": [

@@ -11,6 +11,7 @@ from django.utils.html import strip_tags
 
 from agents.cookbook import checking, deviations, saved, starters
 from agents.llm.embedded import SMOLLM2
+from agents.memory.jobs import start_induction
 from agents.models import SavedRecipe, TrainedModel
 from agents.recipes import literature
 from agents.recipes.declaring import values_of
@@ -443,6 +444,28 @@ def test_what_the_sample_orders_next_has_no_button_and_what_it_has_ordered_says_
     assert "being prepared" not in source(stranger.get("/recipes/"))
     have(tmp_path, *STARTERS)
     assert told_in_list(admin)["mindact"].startswith("ready")
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_new_study_leads_to_the_workflows_that_are_being_made_of_its_own_dataset(
+    tmp_path: Path, elsewhere: bool
+) -> None:
+    first = make_dataset()
+    dataset = make_dataset(project=first.project) if elsewhere else first
+    admin = client_of(factories.make_user("admin", dataset.project))
+    have(tmp_path, *STARTERS)
+    address, sent = f"/studies/new/?recipe=awm&dataset={dataset.name}", {"recipes": ["awm"], "dataset": dataset.name}
+    asked = [lambda: source(admin.get(address)), lambda: source(admin.post("/studies/new/", sent | {"seed": "0"}))]
+    assert all(f"{dataset.name} has no workflows" in page() for page in asked), "nothing is being made yet"
+    job = start_induction(user=None, dataset=dataset, publish=False)
+    for page in asked:
+        shown = page()
+        assert f'awm cannot run yet: <a class="link" href="/jobs/{job.pk}/">waits for its turn' in shown
+        assert "has no workflows" not in shown
+    if elsewhere:
+        of_first = source(admin.get(f"/studies/new/?recipe=awm&dataset={first.name}"))
+        assert f"{first.name} has no workflows" in of_first, "the job makes those of the other dataset"
+        assert f"/jobs/{job.pk}/" not in of_first.partition('value="awm" checked')[2].partition("</label>")[0]
 
 
 @pytest.mark.parametrize("state", ["running", "queued"])
