@@ -1,6 +1,8 @@
 """The strips of steps, below an item and below a replay: no text of a card lies over another or outside of its card.
 And columns of counts end at one edge."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -89,6 +91,17 @@ def test_times_of_many_long_steps_stay_in_their_cells(app_server: AppServer, pag
         page.set_viewport_size({"width": width, "height": 900})
         assert cells.evaluate_all(OVERLAP) == []
         assert cells.evaluate_all("(all) => all.filter((one) => one.scrollHeight > one.clientHeight).length") == 0
+        # A wrong step has its cross where there is room for no more.
+        shown = page.locator("#film .cell:not(.bad)").evaluate_all(TIMES)
+        assert shown == (["5.5 s"] * 22 if width > 1000 else [])
+    expect(cells.nth(3)).to_have_attribute("title", re.compile(r"Step 4: .+ · right · 5\.5 s"))
+
+
+# The times that can be read whole.
+TIMES = """(cells) => cells.map((cell) => cell.querySelector(".took")).filter((one) => {
+  const box = one.parentElement.getBoundingClientRect(), own = one.getBoundingClientRect();
+  return one.checkVisibility() && own.bottom <= box.bottom + 1 && own.right <= box.right + 1;
+}).map((one) => one.textContent)"""
 
 
 EDGES = """(rows) => rows.map((row) => [...row.querySelectorAll("td.n")].map((cell) => {

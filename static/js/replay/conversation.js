@@ -123,8 +123,10 @@ export class FilmStrip {
     const [shown, mark] = [told(this.store.rows.get(seq)), this.store.mark(seq)];
     cell.className = `cell ${mark}`;
     the(cell, ".did").textContent = shown ? actionText(shown) : "";
-    the(cell, ".took").textContent = shown && !shown.done_by ? milliseconds(shown.milliseconds) : "";
-    cell.title = `Step ${seq + 1}: ${shown ? `${actionText(shown)} · ${SAID[mark]}` : SAID[mark]}`;
+    const took = shown && !shown.done_by ? milliseconds(shown.milliseconds) : "";
+    the(cell, ".took").textContent = took;
+    const parts = [shown ? actionText(shown) : "", SAID[mark], took];
+    cell.title = `Step ${seq + 1}: ${parts.filter(Boolean).join(" · ")}`;
   }
 
   /** A step that people judged: the first letter of what they said. @param {number} seq @param {string} [verdict] */
