@@ -8,7 +8,7 @@ from evaluation.models import Study
 from tests import factories
 from tests.annotations.work_world import make_verification
 from tests.app_server import AppServer
-from tests.web.annotating import begun
+from tests.web.annotating import begun, open_item
 from tests.web.replay_world import make_replay
 from tests.web.test_pages_plots import scored
 from tests.web.test_pages_studies import add_scores, make_study
@@ -185,6 +185,33 @@ def test_an_instruction_takes_a_few_lines_of_its_row(app_server: AppServer, page
     page.goto(app_server.url(f"/datasets/{conversation.dataset.name}/"))
     assert page.locator("tr:has(td.wordy)").bounding_box()["height"] < 110
     assert page.evaluate("document.documentElement.scrollWidth") == 640, "the table scrolls in its own box"
+
+
+@pytest.mark.slow
+def test_the_instruction_of_a_failed_step_takes_a_few_lines(app_server: AppServer, page: Page, sign_in) -> None:
+    trajectory = make_replay().trajectory
+    instruction = "Two adults and three children want to go from Kingsford to Port Caldon on Saturday. What is there?"
+    trajectory.conversation.turns.update(instruction=instruction)
+    study = factories.make_study(trajectory.run.dataset.project, [trajectory.run])
+    sign_in(factories.make_user("reviewer", study.project))
+    page.set_viewport_size(NARROW)
+    page.goto(app_server.url(f"/studies/{study.pk}/failures/"))
+    assert page.locator("tr:has(td.wordy)").first.bounding_box()["height"] < 110
+    assert page.evaluate("document.documentElement.scrollWidth") == 640
+
+
+@pytest.mark.slow
+def test_the_work_of_an_item_begins_on_the_first_screen(app_server: AppServer, page: Page, sign_in) -> None:
+    assignment = begun()
+    guidelines = "\n\n".join(f"Rule {number}: a search is one part." for number in range(40))
+    assignment.item.session.campaign.guidelines.update(text=guidelines)
+    sign_in(assignment.user)
+    page.set_viewport_size(NARROW)
+    open_item(app_server, page, assignment)
+    assert page.locator("#film .card").first.bounding_box()["y"] < 450
+    page.locator("#left").hover()
+    page.mouse.wheel(0, 3000)
+    expect(page.locator("#left").get_by_text("Rule 39")).to_be_in_viewport()
 
 
 @pytest.mark.slow
