@@ -24,7 +24,7 @@ from annotations.sample.weblinx import build as build_weblinx
 from annotations.work.organise.sessions import Organising
 
 NAME = "sample"
-DEMO_ACCOUNTS = "demo_accounts.json"
+DEMO_ACCOUNTS, DEMO_FOUND = "demo_accounts.json", "demo_accounts_found.json"
 ACCOUNTS = (  # name, role, sees test gold
     ("admin", Role.ADMIN, True),
     ("annotator", Role.ANNOTATOR, False),
@@ -228,8 +228,36 @@ def make_demo_accounts(project: Project) -> None:
         )
     if not passwords:  # made before
         return
-    path = Path(settings.VAR_DIR) / "secrets" / DEMO_ACCOUNTS
+    _keep_secret(DEMO_ACCOUNTS, passwords)
+
+
+def demo_passwords() -> dict[str, str]:
+    """Names and passwords of the demo accounts that still have the password they were made with. What was found is
+    noted, by the stored form of each password: comparing three anew takes as long as a third of a start."""
+    made, noted = _kept_secret(DEMO_ACCOUNTS), _kept_secret(DEMO_FOUND)
+    users = {user.username: user for user in get_user_model().objects.filter(username__in=made)}
+    found = {
+        name: users[name].password
+        for name, password in made.items()
+        if name in users and (noted.get(name) == users[name].password or users[name].check_password(password))
+    }
+    if found != noted:
+        _keep_secret(DEMO_FOUND, found)
+    return {name: made[name] for name in found}
+
+
+def _keep_secret(name: str, content: dict[str, str]) -> None:
+    path = Path(settings.VAR_DIR) / "secrets" / name
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as file:
-        json.dump(passwords, file)
+        json.dump(content, file)
+
+
+def _kept_secret(name: str) -> dict[str, str]:
+    """What was kept under a name; {} where nothing was, or where it was cut short."""
+    try:
+        kept: dict[str, str] = json.loads((Path(settings.VAR_DIR) / "secrets" / name).read_text())
+    except (OSError, ValueError):
+        return {}
+    return kept

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import weblinx
-from django.contrib.auth import authenticate
+from django.contrib.auth import authenticate, get_user_model
 
 from annotations.corpus.exporting import export_dataset
 from annotations.corpus.importing import import_files
@@ -20,7 +20,7 @@ from annotations.dom.weblinx_page import candidates
 from annotations.models import Dataset, Job, Project, Step, Target
 from annotations.releases.datasheet import statistics_table
 from annotations.sample.build import SCRIPTS, SITES, build_website
-from annotations.sample.project import DEMO_ACCOUNTS, order_sample, parts
+from annotations.sample.project import DEMO_ACCOUNTS, DEMO_FOUND, demo_passwords, order_sample, parts
 from annotations.sample.script import read_script
 from annotations.sample.weblinx import DEMONSTRATIONS, HEIGHT, WIDTH, build
 from annotations.tasks import run_job
@@ -218,3 +218,25 @@ def test_the_demo_accounts_are_there_before_the_sample_is(tmp_path: Path, settin
         marker.unlink()
     order_sample()
     assert json.loads((tmp_path / "secrets" / DEMO_ACCOUNTS).read_text()) == passwords
+
+
+@pytest.mark.django_db
+def test_demo_passwords_that_are_told_at_each_start_are_compared_once(
+    tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.VAR_DIR = tmp_path
+    assert demo_passwords() == {}
+    order_sample()
+    made = json.loads((tmp_path / "secrets" / DEMO_ACCOUNTS).read_text())
+    assert demo_passwords() == made
+    assert not [path for path in (tmp_path / "secrets").iterdir() if path.stat().st_mode & 0o077]
+    with monkeypatch.context() as nothing_is_compared:
+        nothing_is_compared.setattr(get_user_model(), "check_password", None)
+        assert demo_passwords() == made
+    reviewer = get_user_model().objects.get(username="reviewer")
+    reviewer.set_password("one of their own")
+    reviewer.save()
+    assert demo_passwords() == {name: made[name] for name in ("admin", "annotator")}
+    (tmp_path / "secrets" / DEMO_FOUND).write_text('{"admin": ')  # a disk that was full
+    get_user_model().objects.get(username="annotator").delete()
+    assert demo_passwords() == {"admin": made["admin"]}

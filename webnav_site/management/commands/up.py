@@ -6,7 +6,6 @@ import socket
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
 from io import TextIOWrapper
-from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
@@ -16,7 +15,7 @@ from django.core.management.base import BaseCommand
 from annotations.access.host_secret import refuse_another
 from annotations.environment import port
 from annotations.models import Invite
-from annotations.sample.project import DEMO_ACCOUNTS, order_sample
+from annotations.sample.project import demo_passwords, order_sample
 from webnav_site.embedded import services
 from webnav_site.health import disk_banner
 from webnav_site.supervision import daemon, lock, processes
@@ -101,7 +100,7 @@ class Command(BaseCommand):
         write = self.stdout.write
         write("")
         write(self.style.SUCCESS(f"  WebNav is starting at {settings.APP_ORIGIN}   (Ctrl-C stops everything)"))
-        for name, password in _demo_passwords().items():
+        for name, password in demo_passwords().items():
             write(f"    {name:10} password {password}")
         if not get_user_model().objects.exists():
             _, secret = Invite.objects.issue(makes_superuser=True, days=1)
@@ -136,15 +135,3 @@ class Command(BaseCommand):
         daemon.start(held)
         os.close(held)
         return front.run(self._announce)
-
-
-def _demo_passwords() -> dict[str, str]:
-    """Names and passwords of the demo accounts that still have the password they were made with."""
-    path = Path(services.VAR / "secrets" / DEMO_ACCOUNTS)
-    if not path.exists():
-        return {}
-    stored = json.loads(path.read_text())
-    users = {user.username: user for user in get_user_model().objects.filter(username__in=stored)}
-    return {
-        name: password for name, password in stored.items() if name in users and users[name].check_password(password)
-    }
