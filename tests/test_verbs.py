@@ -123,6 +123,8 @@ def rows_in(argument: ast.arg) -> set[str]:
 
 
 def named_in(annotation: ast.AST) -> Iterator[str]:
+    if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value).split(".")[-1] == "Literal":
+        return  # its texts are values, not types in quotes
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         yield from named_in(ast.parse(annotation.value, mode="eval"))
     elif isinstance(annotation, ast.Name | ast.Attribute):
@@ -174,6 +176,7 @@ def test_a_function_that_takes_a_row_is_found() -> None:
     assert found("class Desk:\n    @staticmethod\n    def of(run: Run): ...\n    def met(self, run: Run): ...") == [
         ["Run"]
     ]
+    assert found("def of(sign: Literal['<=', 'Run'], other: typing.Literal['>'], run: Run): ...") == [["Run"]]
     assert found("def of(step: int, step_row: StepRecord, items: list[str]): ...") == [[]]
 
 
