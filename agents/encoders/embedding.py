@@ -11,6 +11,7 @@ import numpy as np
 
 from agents.encoders import packing, weights
 from agents.encoders.batches import packed_batches, token_batches, token_budget
+from agents.encoders.devices import chosen_device
 from agents.encoders.memory_limits import within_memory
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class MeanPoolingEncoder:
         logging.disable_progress_bar()  # a bar in a worker's log is a page of noise
         self.name, self.max_tokens = name, max_tokens
         self._torch = torch
-        self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        self.device = chosen_device(device)
         self.tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         model = AutoModel.from_pretrained(folder, trust_remote_code=False, use_safetensors=True)
         self._model = model.eval().to(self.device, getattr(torch, dtype))

@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from agents.encoders import adapters
+from agents.encoders.devices import chosen_device
 from agents.generators.as_read import as_read
 from agents.generators.drawing import drawing
 from agents.generators.positions import weigh_by_distance
 from agents.generators.reading import Remembering, encoded
+from agents.generators.room import batch_tokens
 from agents.llm.protocol import GREEDY, Sampling, cut
 from agents.types import DecisionUsage
 from agents.words.generator import CUT, ChatPrompt, Generated, PagePrompt, PlannerPrompt, transcript
 from agents.words.sequence import MAX_INPUT, MAX_PIECE, input_ids
-
-BATCH_TOKENS = 16_384  # prompt tokens of one batch, padding included
 
 
 def prompt_ids(
@@ -64,13 +64,14 @@ class LocalGenerator:
 
         logging.disable_progress_bar()
         self._torch = torch
-        self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        self.device = chosen_device(device)
         self.tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
         config = AutoConfig.from_pretrained(source, trust_remote_code=False)  # an adapter's is that of its base
         self.seq2seq = bool(config.is_encoder_decoder)
         kind = AutoModelForSeq2SeqLM if self.seq2seq else AutoModelForCausalLM
         self.model: Any = adapters.load(kind, source).eval().to(self.device)
         weigh_by_distance(self.model)
+        self.batch_tokens = batch_tokens(self.model)
         self.configure()
 
     def configure(
@@ -100,7 +101,7 @@ class LocalGenerator:
         found: list[Generated | None] = [None] * len(ids)
         start = 0
         while start < len(order):
-            end = _batch_end(order, ids, start, copies)
+            end = _batch_end([len(ids[i]) for i in order], start, self.batch_tokens // copies)
             chosen = order[start:end]
             rows = [i for i in chosen for _ in range(copies)]
             answers = self._answers([ids[i] for i in rows], [prompts[i] for i in rows], sampling, memory)
@@ -179,12 +180,12 @@ def next_tokens(written: list[int], option: list[int], free: bool, every: list[i
     return every if free else end
 
 
-def _batch_end(order: list[int], ids: list[list[int]], start: int, copies: int = 1) -> int:
-    """Where the batch that begins at `start` ends, so that it holds at most BATCH_TOKENS, padding counted."""
-    end, width = start + 1, len(ids[order[start]])
-    while end < len(order):
-        width = max(width, len(ids[order[end]]))
-        if width * (end + 1 - start) * copies > BATCH_TOKENS:
+def _batch_end(lengths: Sequence[int], start: int, room: int) -> int:
+    """Where the batch that begins at `start` ends, so that it holds `room` tokens at most, padding counted."""
+    end, width = start + 1, lengths[start]
+    while end < len(lengths):
+        width = max(width, lengths[end])
+        if width * (end + 1 - start) > room:
             break
         end += 1
     return end

@@ -62,7 +62,7 @@ def test_a_batch_is_answered_as_each_of_its_prompts_alone(generator: LocalGenera
 
 def test_several_batches_answer_as_one(generator: LocalGenerator, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = generator.generate(PROMPTS)
-    monkeypatch.setattr(local, "BATCH_TOKENS", 3 * max(lengths(generator)))
+    monkeypatch.setattr(generator, "batch_tokens", 3 * max(lengths(generator)))
     assert generator.generate(PROMPTS) == whole
 
 
@@ -88,7 +88,7 @@ def test_what_prompts_begin_with_is_read_once(tmp_path: Path, monkeypatch: pytes
     assert shared * len(PROMPTS) > whole / 2
     together = read(generator, lambda: generator.generate(PROMPTS))
     assert together["read"] <= whole - (len(PROMPTS) - 1) * (shared - 1)
-    monkeypatch.setattr(local, "BATCH_TOKENS", 2 * max(lengths(generator)))
+    monkeypatch.setattr(generator, "batch_tokens", 2 * max(lengths(generator)))
     assert read(generator, lambda: generator.generate(PROMPTS))["read"] == together["read"], "also by other batches"
 
 

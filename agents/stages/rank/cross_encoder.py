@@ -17,6 +17,7 @@ import numpy as np
 
 from agents.encoders import packing, weights
 from agents.encoders.batches import packed_batches, token_batches, token_budget
+from agents.encoders.devices import chosen_device
 from agents.encoders.kept import VectorStore, key_of, known_or_computed
 from agents.encoders.memory_limits import within_memory
 from agents.stages.rank.inputs import (
@@ -59,7 +60,7 @@ class CrossEncoderRanker(InputRanker):
 
         folder = weights.source(str(name))
         self.name, self.max_length, self.weblinx, self.store = str(name), max_length, weblinx, store
-        self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        self.device = chosen_device(device)
         self.batch_tokens = batch_tokens or token_budget(self.device)
         self._torch = torch
         self.tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
