@@ -138,7 +138,16 @@ def _composed_otherwise(before: Recipe, now: Recipe, config: dict[str, Any]) -> 
     found = {
         name: (was[name], asks[name]) for name in asks if name in of_memory or (name in read and _composes(name, now))
     }
-    return {name: pair for name, pair in found.items() if pair[0] != pair[1]}
+    found = {name: pair for name, pair in found.items() if pair[0] != pair[1]}
+    return found | _fewer_in_group(before, now)
+
+
+def _fewer_in_group(before: Recipe, now: Recipe) -> dict[str, tuple[Any, Any]]:
+    """rank.top_k -> (the elements of a group in training, now), where a page has too few elements for a whole group.
+    Samples of training show whole ones, whatever is ranked."""
+    group, kept = before.simplify.group_size, now.rank.top_k
+    fewer = planner_of(now).in_groups and kept < min(group, now.simplify.group_size) and "rank.top_k" in read_by(now)
+    return {"rank.top_k": (f"at least {group}", kept)} if fewer else {}
 
 
 def _counting(recipe: Recipe) -> frozenset[str]:

@@ -317,6 +317,11 @@ def test_the_settings_follow_from_the_recipe_and_may_be_changed(dataset, tmp_pat
         ("self-map", {"rank.model": "one"} | BY_PAGE, {"rank.model": "other"} | BY_PAGE, "rank.model=other"),
         ("weblinx-flan-t5", {"rank.model": "one"}, {"rank.model": "other"}, "rank.model=other"),
         ("weblinx-flan-t5", {"rank.model": "one"}, {"rank.model": "one"}, ""),
+        # a page of fewer elements than a group of training has
+        ("mindact", {}, {"rank.top_k": "3"}, "rank.top_k=3"),
+        ("mindact", {"rank.top_k": "3"}, {"rank.top_k": "3"}, "rank.top_k=3"),
+        ("mindact", {"simplify.group_size": "3"}, {"simplify.group_size": "3", "rank.top_k": "3"}, ""),
+        ("mindact", {}, {"rank.top_k": "5"}, ""),
     ],
 )
 def test_a_model_that_is_asked_otherwise_than_it_was_trained_is_named(name, before, now, said, dataset) -> None:
