@@ -12,6 +12,7 @@ from agents.recipes.literature import Recipe
 from agents.stages.registry import planner_of
 
 NO_MODEL = "None of the chosen recipes asks a language model of its choice: leave the connection as it is."
+ENCODER = ("recall.encoder",)
 NO_ENCODER = "None of the chosen recipes embeds what it recalls: leave the encoder as it is."
 
 
@@ -53,16 +54,23 @@ class Through:
     ) -> list[tuple[Recipe, dict[str, str]]]:
         """Every recipe with each of the settings, which win over those of the connections. ValueError where a
         connection would change no recipe."""
-        if faults := self.faults(recipes):
+        if faults := self.faults(recipes, settings):
             raise ValueError(" ".join(faults.values()))
         return [(recipe, self.settings_of(recipe) | each) for recipe in recipes for each in settings]
 
-    def faults(self, recipes: Iterable[Recipe]) -> dict[str, str]:
-        """Field -> error, for each connection that would change none of the recipes."""
+    def faults(self, recipes: Iterable[Recipe], settings: Iterable[dict[str, str]] = ()) -> dict[str, str]:
+        """Field -> error, for each connection that would change none of the recipes, or that one of the settings would
+        overrule."""
         told = set[str]().union(*(self.settings_of(recipe) for recipe in recipes))
         found: dict[str, str] = {}
         if self.connection and "plan.model" not in told:
             found["connection"] = NO_MODEL
         if self.encoder and "recall.encoder" not in told:
             found["encoder"] = NO_ENCODER
+        mine = {"connection": (self.connection, ("plan.model", "plan.backend")), "encoder": (self.encoder, ENCODER)}
+        for field, (name, overruling) in mine.items():
+            taken = [(one, each[one]) for each in settings for one in overruling if name and one in told & each.keys()]
+            if taken and field not in found:
+                setting, value = taken[0]
+                found[field] = f"{setting}={value} and the {field} {name} contradict each other: leave one of them out."
         return found

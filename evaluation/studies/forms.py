@@ -163,7 +163,8 @@ class StudyForm(forms.Form):
         super().clean()
         data = self.cleaned_data
         through = self._through()
-        for field, said in through.faults(self.offered[name] for name in data.get("recipes", [])).items():
+        named = [self.offered[name] for name in data.get("recipes", [])]
+        for field, said in through.faults(named, [data.get("overrides", {})]).items():
             self.add_error(field, said)
         for name in data.get("recipes", []):
             try:

@@ -115,6 +115,19 @@ def test_a_choice_that_would_change_nothing_is_refused(dataset, client) -> None:
     assert "gone is not one of the available choices" in gone
 
 
+@pytest.mark.parametrize("overruling", ["plan.model=other", "plan.backend=local"])
+def test_a_connection_beside_a_setting_that_overrules_it_is_refused(dataset, client, overruling: str) -> None:
+    make_connection()
+    said = f"{overruling} and the connection mine contradict each other: leave one of them out."
+    sent = {"dataset": dataset.name, "recipes": ["synapse"], "connection": "mine", "seed": "0"}
+    assert said in client.post("/studies/new/", sent | {"overrides": overruling}).content.decode()
+    asked = {"dataset": dataset.name, "recipes": ["synapse"], "connection": "mine"}
+    asked["overrides"] = dict([overruling.split("=")])
+    refused = client.post("/api/studies/", asked, content_type="application/json")
+    assert (refused.status_code, said in refused.json()["detail"]) == (400, True)
+    assert not Study.objects.exists()
+
+
 def test_the_forecast_tells_of_the_chosen_connection(dataset, client) -> None:
     make_connection(price_prompt=1.0, price_completion=2.0)
     page = client.get(f"/studies/new/?dataset={dataset.name}&recipes=synapse&connection=mine").content.decode()
