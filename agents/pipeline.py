@@ -42,6 +42,7 @@ class Pipeline:
             raise CannotRun(said)
         parts.planner_asks = planner_of(parts.recipe).asks
         parts.shown = frozenset().union(*(kind.takes for kind in kinds if kind.stage == "compose"))
+        parts.ranker_embeds = any(kind.embeds_memory for kind in kinds)
         return cls(parts.recipe, [kind(parts) for kind in kinds if kind.stage in stages], parts.seed)
 
     def prepare(self, conversation_ids: Sequence[int]) -> None:

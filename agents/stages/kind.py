@@ -46,6 +46,7 @@ class Parts:
     vectors: VectorStore | None = None  # what rankers computed before
     planner_asks: bool = True  # whether the planner asks a model
     shown: frozenset[str] = frozenset()  # blocks that the kind of `compose` shows
+    ranker_embeds: bool = False  # the ranking model embeds memory, in its published form
     rankings: Rankings = field(init=False)  # made by the kind of `rank`, used by kinds that show past pages
     _past_pages: PastPages | None = field(init=False, default=None)
 

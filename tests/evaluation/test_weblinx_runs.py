@@ -67,6 +67,17 @@ def test_every_weblinx_recipe_runs_and_is_scored_in_the_published_grouping(name,
         assert {"overall", "intent_match", "element_group", "text_group"} <= set(shown)
 
 
+def test_a_turn_without_a_page_shows_the_elements_of_an_earlier_one_to_an_encoder_of_pages_too(
+    dataset, weights
+) -> None:
+    changes = {"rank.kind": "dual_encoder", "rank.model": str(weights["encoder"])}
+    rows = list(run("weblinx-flan-t5", dataset, weights, **changes).steps.all())
+    assert [row.error for row in rows] == [""] * len(rows)
+    ranked = [bool(row.trace["rank"]["top"]) for row in rows]
+    assert ranked.count(False) == 4, "of each conversation the two turns before its first page"
+    assert ranked.count(True) > ranked.count(False)
+
+
 @pytest.mark.slow
 def test_gold_replies_score_as_the_metrics_say(dataset, weights) -> None:
     """The stored rows lead to the numbers that the metrics give for the same replies."""

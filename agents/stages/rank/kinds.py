@@ -42,7 +42,7 @@ class RankKind(StageKind):
     @classmethod
     def overrules(cls, recipe: Recipe) -> dict[str, str]:
         apart = f"rank.kind other than {recipe.rank.kind}, which embeds memory itself"
-        return unless(not cls.embeds_memory, apart, "recall.encoder")
+        return unless(not cls.embeds_memory, apart, "recall.encoder", "quirks.q11_item_without_trajectory")
 
     @classmethod
     def hands_on(cls, recipe: Recipe) -> str:
@@ -78,7 +78,7 @@ class Ranked(RankKind):
         return {"marked-twice": said} if recipe.data == "weblinx" else {}
 
     def run(self, states: Sequence[StepState]) -> None:
-        sources = [_with_page(state.observation) for state in states]
+        sources = [with_page(state.observation) for state in states]
         for state, source, found in zip(states, sources, self.rankings.of(sources), strict=True):
             if isinstance(found, str):
                 state.note("rank", kind=self.recipe.rank.kind, top=[])
@@ -184,7 +184,7 @@ def has_own_page(observation: Observation) -> bool:
     return demo is None or is_ranked(demo, demo.turns[observation.demo_turn])
 
 
-def _with_page(observation: Observation) -> Observation:
+def with_page(observation: Observation) -> Observation:
     """The observation whose elements are ranked: itself, or for a WebLINX turn without a page (an utterance) the
     nearest earlier turn that has one, as in the published prompts (sources.md A6.1)."""
     demo = observation.demo

@@ -1,7 +1,7 @@
 """`rank.kind=dual_encoder`: embedding similarity and the evidence that an untrained encoder cannot see. Core."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,13 +10,14 @@ from agents.recipes.literature import Recipe
 from agents.stages.kind import Beside, Parts, unless
 from agents.stages.rank.dual_encoder import score_elements
 from agents.stages.rank.element_text import element_texts
-from agents.stages.rank.kinds import RankKind, model_words
+from agents.stages.rank.kinds import RankKind, has_own_page, model_words, with_page
 from agents.stages.state import StepState
 from agents.trace import traced_ranking
 from agents.types import NoCandidates, Observation, RankedCandidate, Snippet
 from agents.words.rankings import Rankings
 from annotations.dom.elements import DescribedElement, elements
 from annotations.dom.limits import PageError
+from annotations.dom.weblinx_page import page_xml
 from annotations.sandbox.deadline import page_deadline
 
 SNIPPETS = "recall.memory=multifaceted with recall.k of at least 1"
@@ -72,7 +73,8 @@ class SimilarElements(RankKind):
         parts.rankings = Rankings(self)
 
     def run(self, states: Sequence[StepState]) -> None:
-        pages = [self._offered(state) for state in states]
+        sources = [with_page(state.observation) for state in states]
+        pages = [self._offered(state, source) for state, source in zip(states, sources, strict=True)]
         found = [(state, page) for state, page in zip(states, pages, strict=True) if page is not None]
         queries = self._queries([state for state, _ in found])
         self._encode([page for _, page in found])
@@ -88,9 +90,13 @@ class SimilarElements(RankKind):
         vectors = self.encoder.encode([observation.instruction for observation in observations])
         return [self._ranked(*step)[0] for step in zip(pages, vectors, observations, strict=True)]
 
-    def _offered(self, state: StepState) -> _OfferedPage | None:
+    def _offered(self, state: StepState, source: Observation) -> _OfferedPage | None:
+        state.ranked_turn = source.demo_turn if source is not state.observation else None
+        if not has_own_page(source):  # a WebLINX turn before the first page
+            state.note("rank", query=state.observation.instruction, top=[])
+            return None
         try:
-            return _offered_page(state.observation)
+            return _offered_page(source if state.ranked_turn is None else _at_its_turn(source))
         except (PageError, NoCandidates) as error:
             state.fail(str(error))
             return None
@@ -132,6 +138,15 @@ class SimilarElements(RankKind):
             for place, i in enumerate(order)
         )
         return ranking, order.tolist()
+
+
+@page_deadline()
+def _at_its_turn(observation: Observation) -> Observation:
+    """The observation with the page of its WebLINX turn, which is an earlier one than the step's."""
+    assert observation.demo is not None
+    turn, pages = observation.demo.turns[observation.demo_turn], observation.demo.pages
+    page, _ = page_xml(pages.page_html(turn) or "", pages.bboxes(turn) or {})
+    return replace(observation, html=page, candidate_ids=())
 
 
 @page_deadline()

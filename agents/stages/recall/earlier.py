@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from agents.recipes.literature import Recipe
 from agents.stages.kind import Beside, Parts, StageKind, unless
 from agents.stages.recall.asked import BASELINES
-from agents.stages.recall.select import MatchingQuirks, clustered, item_text, query_text, select_fixed, select_task_knn
+from agents.stages.recall.select import (
+    FAITHFUL,
+    MatchingQuirks,
+    clustered,
+    item_text,
+    query_text,
+    select_fixed,
+    select_task_knn,
+)
 from agents.stages.state import StepState
 from agents.trace import traced_snippets
 from agents.types import RecordedStep, Snippet
@@ -202,7 +210,7 @@ class Multifaceted(Chronological):
 
     def _item(self, step: RecordedStep) -> str:
         past = [action.representation for action in step.observation.turn_actions]
-        quirks = self.recipe.quirks.narrowed(MatchingQuirks)
+        quirks = FAITHFUL if self.parts.ranker_embeds else self.recipe.quirks.narrowed(MatchingQuirks)
         return item_text(step.observation.instruction, past, step.action.representation, quirks)
 
 
