@@ -59,6 +59,7 @@ def check(parent: Recipe, recipe: Recipe, names: Collection[str]) -> None:
     _check_together(changed, recipe)
     _check_still_shown(root, recipe, changed)
     _check_compared(recipe, changed)
+    _check_imagined(recipe, changed)
     read, was_read = read_by(recipe), read_by(root)
     for name in changed:
         if name in was_read and _is_off(name, after[name]):
@@ -91,8 +92,9 @@ def _is_derived(recipe: Recipe) -> bool:
 
 
 def _is_off(name: str, value: object) -> bool:
-    """Whether a setting has the value that it has where nobody chooses one, or says none."""
-    return value == settings_of(Recipe)[name].default or value == "none" or (value == 0 and value is not False)
+    """Whether a setting says none, is a switch that nobody turned on, or counts the one that there always is."""
+    is_default = value == settings_of(Recipe)[name].default
+    return value in ("none", "") or (value == 0 and (is_default or value is not False)) or (value == 1 and is_default)
 
 
 def check_shots(recipe: Recipe, pack: Pack, changed: Collection[str]) -> None:
@@ -221,6 +223,14 @@ def _check_compared(recipe: Recipe, changed: Collection[str]) -> None:
     comparing = ", or imagine.kind or act.ask to what compares them" if planner.draws else ""
     said = f"plan.samples={plan.samples} would draw {plan.samples} replies of each prompt that nothing compares"
     raise ValueError(f"{said}: set plan.samples=1{comparing}")
+
+
+def _check_imagined(recipe: Recipe, changed: Collection[str]) -> None:
+    """ValueError where somebody has more actions imagined than are drawn: as many as are drawn would be."""
+    imagined, drawn = recipe.imagine.samples, recipe.plan.samples
+    if "imagine.samples" in changed and imagined > drawn and "imagine.samples" in read_by(recipe):
+        said = f"imagine.samples={imagined} would change nothing beside plan.samples={drawn}, as no more are drawn"
+        raise ValueError(f"{said}: set imagine.samples={drawn}, or plan.samples of at least {imagined}")
 
 
 def _wants_any(name: str, parent: Recipe, recipe: Recipe) -> str:

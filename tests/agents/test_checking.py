@@ -114,6 +114,17 @@ NOTHING = "would change nothing in"
         ("mims", "recall.workflow_k=0 recall.exemplar_k=0 recall.encoder=x", "recall.encoder", "recall.exemplar_k of"),
         ("awm-online", "recall.workflow_k=1", "recall.workflow_k", "recall.workflows=semantic or recall.induction="),
         ("weblinx-flan-t5-w10", "rank.element_limit_unit=tokens", "rank.element_limit_unit", "rank.element_limit of "),
+        # snippets are embedded by a ranking model in their published form
+        (
+            "self-map",
+            "rank.kind=dual_encoder rank.model=x quirks.q11_item_without_trajectory=false",
+            "quirks.q11_item_without_trajectory",
+            "rank.kind other than dual_encoder, which embeds memory itself",
+        ),
+        # what is usual elsewhere counts as little as any other value
+        ("awm-online", "recall.workflows=none recall.induction=offline", "recall.induction", "recall.workflows=env"),
+        ("mims", "recall.workflow_k=0 recall.workflow_query=task", "recall.workflow_query", "recall.workflow_k of at"),
+        ("bare", "preset=corrected rank.top_k=50", "rank.top_k", "quirks.q27_fails_unasked=true"),
         # what a model that is named was trained from
         (
             "dmr-minilm",
@@ -143,6 +154,18 @@ def test_a_setting_that_nothing_reads_is_refused_with_what_would_read_it(
 ) -> None:
     with pytest.raises(ValueError, match=f"^{named} {NOTHING} {recipe}: it needs .*{accepted}"):
         checking.vary(RECIPES[recipe], dict(change.split("=") for change in changes.split()))
+
+
+def test_no_more_actions_are_imagined_than_are_drawn() -> None:
+    parent = RECIPES["grounded-world-model"]  # draws 5
+    said = (
+        r"imagine\.samples=9 would change nothing beside plan\.samples=5, as no more are drawn: set imagine\.samples=5"
+    )
+    with pytest.raises(ValueError, match=said):
+        checking.vary(parent, {"imagine.samples": "9"})
+    both = checking.vary(parent, {"imagine.samples": "9", "plan.samples": "9"})
+    assert (both.imagine.samples, both.plan.samples) == (9, 9)
+    assert checking.vary(parent, {"imagine.samples": "4"}).imagine.samples == 4
 
 
 @pytest.mark.parametrize(
@@ -236,8 +259,6 @@ def test_how_many_replies_are_drawn_has_an_end() -> None:
         ("self-map", "recall.memory=none recall.rationales=none"),
         ("self-map", "recall.k=0 recall.rationales=none"),
         ("awm", "recall.exemplars=none recall.exemplar_k=0"),
-        ("awm-online", "recall.workflows=none recall.induction=offline"),
-        ("mims", "recall.workflow_k=0 recall.workflow_query=task"),
         ("grounded-world-model", "imagine.kind=none plan.samples=1 plan.temperature=0"),
         ("wma", "imagine.kind=none plan.samples=1 plan.temperature=0"),
         ("synapse-miniwob", "recall.exemplars=own recall.exemplar_k=0"),
