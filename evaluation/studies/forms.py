@@ -145,8 +145,7 @@ class StudyForm(forms.Form):
 
     @property
     def has_more(self) -> bool:
-        """Whether a field that most studies leave as it is was filled in or is wrong, so that these fields must be
-        shown."""
+        """Whether a field that most studies leave as it is was filled in or is wrong, so that all must be shown."""
         return self.is_bound and not set(LESS_OFTEN).isdisjoint([*self.errors, *self.changed_data])
 
     def clean_dataset(self) -> Dataset:
