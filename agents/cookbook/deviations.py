@@ -7,22 +7,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from agents.cookbook.checking import read_by
 from agents.cookbook.starters import is_starter
 from agents.llm.embedded import is_embedded
 from agents.prompts.packs import PACKAGED
 from agents.recipes.declaring import out_of_bounds
 from agents.recipes.differences import based_on
+from agents.recipes.differences import changed as changed_settings
 from agents.recipes.literature import Recipe, from_dict
 from agents.stages.registry import embeds_apart, planner_of, recipe_kinds, texts_of
 
 
 @dataclass(frozen=True)
 class Deviation:
-    """One deviation, in words; `touches` says of a recipe whether it applies to it."""
+    """One deviation, in words; `touches` says of a recipe whether it applies to it. `brief`: in a few words, of one by
+    which somebody made another agent than was published; each of its numbers says it."""
 
     key: str
     words: str
     touches: Callable[[Recipe], bool]
+    brief: str = ""
 
 
 def _embeds(recipe: Recipe) -> bool:
@@ -30,6 +34,18 @@ def _embeds(recipe: Recipe) -> bool:
     published recipe does not rank so."""
     ranks_otherwise = recipe.rank.kind != based_on(recipe).rank.kind
     return embeds_apart(recipe) or (ranks_otherwise and any(kind.embeds for kind in recipe_kinds(recipe)))
+
+
+def _turned_off(recipe: Recipe) -> bool:
+    """Whether a quirk is off that the packaged recipe has and that counts in it."""
+    changed = changed_settings(recipe, based_on(recipe))
+    off = {name for name, (before, _) in changed.items() if name.startswith("quirks.") and before}
+    return bool(off) and not off.isdisjoint(read_by(recipe) | read_by(based_on(recipe)))
+
+
+def _in_other_words(recipe: Recipe) -> bool:
+    """Whether models are given the texts of another pack than the packaged one."""
+    return recipe.prompts.pack.partition("@")[0] != PACKAGED and bool(texts_of(recipe))
 
 
 def _in_our_words(recipe: Recipe) -> bool:
@@ -49,6 +65,20 @@ DEVIATIONS = (
         "A small model stands in for the paper's, to try the machinery with: SmolLM2-135M, untrained, answers. The "
         "numbers say nothing about the published agent.",
         lambda recipe: planner_of(recipe).asks and is_embedded(recipe.plan.model),
+    ),
+    Deviation(
+        "quirks-off",
+        "Behaviour of the published code that changes numbers is turned off (preset=corrected, or single quirks): "
+        "printed numbers are those of the agent that has it.",
+        _turned_off,
+        brief="quirks off",
+    ),
+    Deviation(
+        "other-texts",
+        "Models are given the texts of another prompt pack than the one that comes with WebNav (prompts.pack says "
+        "which): how near they are to the published ones depends on the pack.",
+        _in_other_words,
+        brief="other prompt pack",
     ),
     Deviation(
         "wording",
@@ -90,3 +120,8 @@ def of_stored(recipe: dict[str, Any]) -> list[Deviation]:
         return of_recipe(from_dict(recipe))
     except (KeyError, TypeError, ValueError):
         return []
+
+
+def told_at_numbers(recipe: dict[str, Any]) -> dict[str, str]:
+    """What each number of a run says, by the recipe that it stores: deviations in a few words -> in a sentence."""
+    return {deviation.brief: deviation.words for deviation in of_stored(recipe) if deviation.brief}

@@ -14,7 +14,7 @@ from evaluation.scores import exporting
 CSV_COLUMNS = (
     *("dataset", "preset", "recipe", "settings", "seed", "limit", "websites", "split"),
     *("metric", "grouping"),
-    *("value", "low", "high", "n", "published_in"),
+    *("value", "low", "high", "n", "published_in", "differs"),
 )
 SECONDS = "seconds_per_step"
 LATEX_SPECIAL = str.maketrans(
@@ -34,7 +34,7 @@ def objects(tables: Sequence[ReportTable]) -> list[dict[str, Any]]:
 
 
 def to_csv(tables: Sequence[ReportTable]) -> str:
-    """One line per number; `published_in` is empty for ours."""
+    """One line per number; `published_in` is empty for ours, and `differs` says what makes ours another agent."""
     rows: list[dict[str, Any]] = []
     for table in tables:
         for row in table.rows:
@@ -47,6 +47,7 @@ def to_csv(tables: Sequence[ReportTable]) -> str:
                 "seed": row.seed,
                 "limit": row.limit,
                 "websites": " ".join(row.websites),
+                "differs": "; ".join(row.differs),
             }
             for (split, metric), score in row.scores.items():
                 rows.append(own | {"split": split, "metric": metric, "published_in": ""} | numbers(score))
@@ -151,6 +152,7 @@ def _object(table: ReportTable) -> dict[str, Any]:
                 "limit": row.limit,
                 "websites": list(row.websites),
                 "complete": not row.incomplete,
+                "differs": row.differs,
                 "seconds_per_step": row.seconds,
                 "published_seconds_per_step": [
                     {"source": source, "value": value} for source, value in row.published_seconds
@@ -174,14 +176,15 @@ def _places(table: ReportTable) -> list[tuple[str, str]]:
 
 
 def _row_label(row: RecipeRow, table: ReportTable) -> str:
-    """The recipe, its seed where rows differ in it, what its conversations are limited to, a mark where steps are
-    missing."""
+    """The recipe, its seed where rows differ in it, what its conversations are limited to, what makes it another agent
+    than was published, a mark where steps are missing."""
     seeds = {other.seed for other in table.rows}
     parts = [row.label, *([f"seed {row.seed}"] if len(seeds) > 1 else [])]
     if row.limit:
         parts.append(f"first {row.limit} conversations")
     if row.websites:
         parts.append(f"on {', '.join(row.websites)}" if len(row.websites) < 4 else f"on {len(row.websites)} websites")
+    parts += row.differs
     return ", ".join(parts) + ("*" if row.incomplete else "")
 
 

@@ -1,11 +1,12 @@
 """Tables of the papers, cell by cell: the printed number, ours, or why there is none of ours yet."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db.models import QuerySet
 
+from agents.cookbook.deviations import told_at_numbers
 from agents.cookbook.named_models import is_as_named, names_nobody
 from agents.cookbook.starters import is_mixture, missing_of, stood_in
 from agents.llm.embedded import is_embedded
@@ -47,6 +48,7 @@ class PaperCell:
     measured_unit: str = ""
     run: Run | None = None
     why: str = ""
+    differs: dict[str, str] = field(default_factory=dict)  # what makes our run another agent, in brief -> in a sentence
 
     @property
     def printed_text(self) -> str:
@@ -261,9 +263,10 @@ class _Filling:
             in_step = metric == SECONDS
             measured = run.steps.mean_seconds() if in_step else run.taken_per_task()[metric == "dollars_per_task"]
             why = "" if measured is not None else UNMEASURED[metric]
-            return PaperCell(value, unit, measured=measured, measured_unit=MEASURED[metric], run=run, why=why)
+            cell = PaperCell(value, unit, measured=measured, measured_unit=MEASURED[metric], run=run, why=why)
+            return replace(cell, differs=told_at_numbers(run.recipe))
         if run is not None and (score := self.scores.get((run.pk, metric))) is not None:
-            return PaperCell(value, unit, score, run=run)
+            return PaperCell(value, unit, score, run=run, differs=told_at_numbers(run.recipe))
         return PaperCell(value, unit, why=self._why(printed, split, run))
 
     def _why(self, printed: PrintedRow, split: str, run: Run | None) -> str:

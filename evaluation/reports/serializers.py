@@ -36,6 +36,9 @@ class ReportRowSerializer(serializers.Serializer):
     limit = serializers.IntegerField(allow_null=True)
     websites = serializers.ListField(child=serializers.CharField(), help_text="Empty: all.")
     complete = serializers.BooleanField(help_text="Every step has a result.")
+    differs = serializers.ListField(
+        child=serializers.CharField(), help_text="What makes it another agent than was published: quirks off, say."
+    )
     seconds_per_step = serializers.DictField(child=serializers.FloatField(), help_text="Split -> mean run time.")
     published_seconds_per_step = PublishedSecondsSerializer(many=True)
     cells = ReportCellSerializer(many=True)

@@ -51,6 +51,7 @@ class RecipeRow:
     scores: dict[TableCell, IntervalValue] = field(default_factory=dict)
     mixture: bool = False  # another agent than the packaged one, of which no paper printed numbers
     incomplete: bool = False  # of some run not every step has a result
+    differs: list[str] = field(default_factory=list)  # what makes a run another agent than was published, in brief
     recipes: list[dict[str, Any]] = field(default_factory=list)  # as its runs store them
     published: list[PublishedRow] = field(default_factory=list)
     unlike: list[str] = field(default_factory=list)  # sentences on models that were trained on other inputs
@@ -160,6 +161,7 @@ class _DatasetReport:
             row = self._row_for(run, rows)
             row.mixture |= _is_mixture(run.recipe, run.split)
             row.recipes.append(run.recipe)
+            row.differs = list(dict.fromkeys([*row.differs, *deviations.told_at_numbers(run.recipe)]))
             row.written = writers.together([row.written, writers.RunWriters(run).written()])
             row.incomplete |= run.state != Run.State.DONE
             row.unlike = row.unlike or unlike_training(run.recipe, run.dataset.project_id)

@@ -1,5 +1,9 @@
 """Tables of the papers, cell by cell: printed numbers, ours where a run has them, else what they need."""
 
+import csv
+import io
+import json
+
 import pytest
 from django.urls import reverse
 
@@ -8,7 +12,9 @@ from agents.models import Connection, Run
 from agents.recipes import differences, literature, published
 from agents.recipes.literature import RECIPES
 from annotations.models import Dataset
+from evaluation.reports.formats import to_csv, to_json, to_markdown
 from evaluation.reports.papers import UNKNOWN, is_as_printed, key_of, paper_table, slug_of
+from evaluation.reports.tables import report
 from evaluation.studies.running import create_study
 from tests import factories
 from tests.evaluation.test_reports import add_run
@@ -175,6 +181,36 @@ def test_other_encoders_fill_no_cell_of_a_ranker(model: str, printed: bool) -> N
     (row,) = (row for row in published.rows_of("context", "4") if row.recipe == "dmr-minilm")
     recipe = literature.override(literature.get("dmr-minilm"), {"rank.model": model})
     assert is_as_printed(literature.to_dict(recipe), row, "test_task") == printed
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, []),
+        ({"preset": "corrected"}, ["quirks off"]),
+        ({"quirks.q12_relevant_first": "false"}, ["quirks off"]),
+        ({"quirks.q18_gold_in_top_k": "false"}, []),  # it is no trajectory: nothing reads that
+        ({"prompts.pack": "own"}, ["other prompt pack"]),
+        ({"prompts.pack": "own", "quirks.q12_relevant_first": "false"}, ["quirks off", "other prompt pack"]),
+    ],
+)
+def test_numbers_of_another_agent_than_was_published_say_so_in_every_form(client, changes, said) -> None:
+    dataset = factories.make_dataset(name="mt", source_format="mt-mind2web")
+    factories.make_conversation(dataset=dataset, split="test_website")
+    run = add_run(dataset, "self-map", "test_website", overrides=changes)
+    assert [*cells(table(), "self-map")["test_website", "turn_success"].differs] == said
+    member = client_of(factories.make_user("reader", dataset.project))
+    page = member.get(reverse("paper", args=["self-map-2"])).content.decode()
+    study = factories.make_study(runs=[run], preset="faithful")
+    tables = report([study])
+    (row,) = json.loads(to_json(tables))[0]["rows"]
+    assert row["differs"] == said
+    (ours, *_) = csv.DictReader(io.StringIO(to_csv(tables)))
+    assert ours["differs"] == "; ".join(said)
+    markdown = to_markdown(tables).partition("Percent.")[0]
+    for brief in ("quirks off", "other prompt pack"):
+        assert (f">{brief}</small>" in page) == (f", {brief}" in markdown) == (brief in said), brief
 
 
 @pytest.mark.django_db

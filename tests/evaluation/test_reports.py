@@ -322,9 +322,11 @@ def test_every_deviation_touches_a_recipe_and_stands_on_its_page(client, db) -> 
     changes = {"plan.model": "embedded:smollm2-135m", "rank.model": "starter-cross-encoder"}
     project = factories.make_project()
     row = SavedRecipe.objects.create(project=project, name="small", parent="synapse", changes=changes)
+    other = {"preset": "corrected", "prompts.pack": "own"}
+    told = SavedRecipe.objects.create(project=project, name="told", parent="synapse", changes=other)
     client.force_login(factories.make_user("reader", project))
     for deviation in DEVIATIONS:
-        known = [*literature.RECIPES.values(), saved.load(row)]
+        known = [*literature.RECIPES.values(), saved.load(row), saved.load(told)]
         name = next(recipe.name for recipe in known if deviation.touches(recipe))
         page = client.get(f"/recipes/{name}/").content.decode()
         assert escape(deviation.words) in page.partition('id="deviations"')[2], deviation.key
