@@ -13,7 +13,7 @@ from agents.stages.registry import kinds
 from tests.quick import first_is_quick
 
 BASES = {"rank.base", "plan.base"}  # beside weights that are named, what these were trained from decides
-SHARE = 25  # of the pairs of a recipe, one of so many: slow cases try all
+SHARE = 25  # of the pairs of a recipe, one of so many is tried
 
 
 def derived(parent: Recipe, **changes: str) -> Recipe:
