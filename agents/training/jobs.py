@@ -259,7 +259,7 @@ def run_training(job: Job) -> bool:
     from agents.training.stored import WORKING, StoredCheckpoint, StoredModel
     from agents.training.work import Work
 
-    begun = time.monotonic()
+    begun, before = time.monotonic(), job.progress.get("seconds", 0)
     model = TrainedModel.objects.select_related("dataset", "project").filter(job=job).first()
     if model is None or model.dataset is None:
         raise ValueError("the model or its dataset has been deleted")
@@ -283,7 +283,7 @@ def run_training(job: Job) -> bool:
         raise
     if outcome == "paused":
         return job.hand_back()
-    seconds = job.progress.get("seconds", 0) + time.monotonic() - begun
+    seconds = before + time.monotonic() - begun
     model.files = StoredModel(model).keep()
     with job.fenced():
         kept.forget()

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import time
 from typing import Any
 
 import pytest
@@ -75,8 +76,10 @@ def start(dataset, tmp_path, kind: str, name: str = "first", **changes) -> Train
 @first_is_quick("kind", MAKERS)
 def test_a_training_ends_in_one_folder_with_everything(dataset, tmp_path, kind) -> None:
     model = start(dataset, tmp_path, kind)
+    begun = time.monotonic()
     job = run_inline(model)
     assert (job.state, job.last_error) == ("done", "")
+    assert 0 < job.report["seconds"] <= time.monotonic() - begun + 0.1  # rounded; no slice counts twice
     model.refresh_from_db()
     assert model.ready
     names = {path.name for path in model.folder.iterdir()}
