@@ -1,7 +1,6 @@
 """Times models of the published sizes on the device that is here: what a worker decides in a second, and the memory
 that it takes. Speed does not depend on what weights say, so they are random."""
 
-import gc
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import psutil
 
+from agents.encoders.memory_limits import free_unused
 from agents.generators.local import LocalGenerator
 from agents.pipeline import Pipeline
 from agents.recipes.literature import get, override
@@ -86,7 +86,7 @@ def _weights(size: str, texts: Iterable[str], setting: BenchSetting) -> Iterator
         yield published(size, texts, folder, setting.quick)
     finally:
         shutil.rmtree(folder)
-        _forget()
+        free_unused()
 
 
 def _rates(name: str, pipeline: Pipeline, steps: Sequence[Observation], note: str) -> list[Measure]:
@@ -137,12 +137,3 @@ def _peak() -> float:
     peak = torch.cuda.max_memory_allocated() / 1e9
     torch.cuda.reset_peak_memory_stats()
     return peak
-
-
-def _forget() -> None:
-    import torch
-
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()
