@@ -40,7 +40,7 @@ def write() -> None:
 
 def blocks(text: str) -> Iterator[str]:
     """The requirements of a lock file, each with its hashes."""
-    yield from re.findall(r"^\S.*\n(?:[ ]+.*\n)*", text, re.MULTILINE)
+    yield from re.findall(r"^\S.*\n(?:[ ].*\n)*", text, re.MULTILINE)
 
 
 def locked() -> dict[str, str]:
