@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import Permission, User
 
+from annotations.access.host_secret import refuse_another
+from annotations.models import SharedSecret
 from tests.leaving_rows import LEFT, note_what_is_left
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -48,6 +50,14 @@ def test_rows_are_noted_and_taken_away(request: pytest.FixtureRequest) -> None:
     assert '"auth_user"' in left.pop(request.node.nodeid)
     assert not User.objects.exists()
     assert Permission.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_every_process_writes_at_its_start_is_taken_away_and_not_told(request: pytest.FixtureRequest) -> None:
+    refuse_another()
+    note_what_is_left(request)
+    assert request.config.stash.setdefault(LEFT, {}) == {}
+    assert not SharedSecret.objects.exists()
 
 
 def closing(folder: Path, chosen: str) -> tuple[int, str]:
