@@ -5,6 +5,7 @@ declare const settings: {
   app: string;
   looks: Record<string, { colour: string; line: string; width: number; distance: number }>;
   chip: string;
+  region: { colour: string; line: string; width: number; distance: number };
   expired: boolean;
 };
 

@@ -36,6 +36,7 @@ LOOKS: dict[MarkKind, Look] = {
     "predicted": Look("#b34e08", "dashed", 2, 4),
     "candidate": Look("#3b5bdb", "solid", 1, 0),
 }
+REGION_LOOK = Look("#7c3aad", "dotted", 3, 0)  # of a rectangle that somebody's note is about
 CHIP = "font:600 10px/14px system-ui,sans-serif;padding:0 5px;border-radius:3px;color:#fff;white-space:nowrap"
 
 

@@ -18,6 +18,7 @@
   const send = (message) => window.parent !== window && window.parent.postMessage({ v: 1, ...message }, settings.app);
   /** By their numbers. @type {Map<string, Element>} */
   const nodes = new Map();
+  const root = document.documentElement; // taken before the page can have names that hide it
   const layer = document.createElement("div");
   const shadow = Element.prototype.attachShadow.call(layer, { mode: "closed" }); // out of reach of the page's styles
   /** @typedef {{id: string, kind: string, label: string}} PageMark */
@@ -27,6 +28,8 @@
   let hovered = null;
   /** What the reader points at in the app (a row of the candidates, say). @type {string | null} */
   let pointedAt = null;
+  /** A rectangle that somebody's note is about, in coordinates of the page. @type {{x: number, y: number, width: number, height: number, label: string} | null} */
+  let region = null;
   let waiting = false;
 
   /** The element, or the nearest one around it that is drawn; null for one that the page does not have. @param {string | null} id */
@@ -78,10 +81,61 @@
     found.forEach((marked, node) => drawMarks(node, marked));
     const node = visible(pointedAt);
     if (node) box(node, 1, "background:#3b5bdb33;border:1px solid #3b5bdb");
+    if (region) drawRegion(region);
+  }
+
+  /** @param {NonNullable<typeof region>} noted */
+  function drawRegion({ x, y, width, height, label }) {
+    const origin = rect(layer);
+    const frame = document.createElement("div");
+    const { colour, line } = settings.region;
+    frame.style.cssText = `position:absolute;box-sizing:border-box;border:3px ${line} ${colour};background:${colour}22`;
+    frame.style.left = `${x - window.scrollX - origin.left}px`;
+    frame.style.top = `${y - window.scrollY - origin.top}px`;
+    frame.style.width = `${width}px`;
+    frame.style.height = `${height}px`;
+    const chip = document.createElement("span");
+    const below = y + height + 20 < root.scrollHeight ? "top:100%" : "bottom:0"; // chips of marks are above elements
+    chip.style.cssText = `position:absolute;right:-3px;${below};${settings.chip};background:${colour}`;
+    chip.textContent = label;
+    frame.append(chip);
+    shadow.append(frame);
+  }
+
+  /** @param {{id: string | null, turn: unknown}} asked how the page is laid out and where it is scrolled to, and where an element is */
+  function measure({ id, turn }) {
+    const node = visible(id);
+    const place = node && rect(node);
+    const box = place && {
+      x: place.left + window.scrollX,
+      y: place.top + window.scrollY,
+      width: place.width,
+      height: place.height,
+    };
+    send({
+      type: "measured",
+      turn,
+      x: window.scrollX,
+      y: window.scrollY,
+      layout: root.clientWidth,
+      bar: window.innerWidth - root.clientWidth,
+      width: root.scrollWidth,
+      height: root.scrollHeight,
+      box,
+    });
+  }
+
+  /** @param {NonNullable<typeof region>} noted */
+  function showRegion({ x, y, width, height }) {
+    const [left, top] = [x - window.scrollX, y - window.scrollY];
+    const isSeen = left >= 0 && top >= 0 && left + width <= window.innerWidth && top + height <= window.innerHeight;
+    if (isSeen) return;
+    const middle = y + height / 2 - window.innerHeight / 2;
+    window.scrollTo({ left: Math.max(0, x - 24), top: Math.max(0, middle), behavior: "instant" });
   }
 
   function drawSoon() {
-    if (!waiting && (marks.length || pointedAt)) waiting = Boolean(requestAnimationFrame(draw));
+    if (!waiting && (marks.length || pointedAt || region)) waiting = Boolean(requestAnimationFrame(draw));
   }
 
   /** @param {string} id */
@@ -97,7 +151,7 @@
 
   /** @param {MessageEvent} event */
   function receive(event) {
-    /** @type {{v: number, type: string, marks: PageMark[], scroll: string, turn: unknown, id: string}} */
+    /** @type {{v: number, type: string, marks: PageMark[], scroll: string, turn: unknown, id: string, region: typeof region, by: [number, number]}} */
     const message = event.data;
     if (event.source !== window.parent || event.origin !== settings.app || message?.v !== 1) return;
     if (message.type === "marks") {
@@ -114,6 +168,14 @@
     } else if (message.type === "hover") {
       pointedAt = message.id;
       draw();
+    } else if (message.type === "region") {
+      region = message.region;
+      if (region) showRegion(region);
+      draw();
+    } else if (message.type === "measure") {
+      measure(message);
+    } else if (message.type === "scrollby") {
+      window.scrollBy({ left: message.by[0], top: message.by[1], behavior: "instant" });
     }
   }
 
@@ -176,7 +238,7 @@
     }
     layer.style.cssText =
       "all:initial!important;position:absolute!important;top:0!important;left:0!important;z-index:2147483647!important;pointer-events:none!important";
-    document.documentElement.append(layer);
+    root.append(layer);
     rect(layer); // lay the page out now, so that showing it later is only painting
     send({ type: "ready", expired: settings.expired });
   });

@@ -27,7 +27,7 @@ from django.views.decorators.http import require_safe
 
 from annotations.access import rules
 from annotations.dom.limits import PageError
-from annotations.dom.marks import CHIP, LOOKS, Mark, anchor_id
+from annotations.dom.marks import CHIP, LOOKS, REGION_LOOK, Mark, anchor_id
 from annotations.dom.render import CONTENT_TYPE, render_page
 from annotations.models import Snapshot
 from annotations.sandbox import page_questions
@@ -218,6 +218,7 @@ def _script(*, expired: bool) -> str:
         "app": settings.APP_ORIGIN,
         "looks": {kind: asdict(look) for kind, look in LOOKS.items()},
         "chip": CHIP,
+        "region": asdict(REGION_LOOK),
         "expired": expired,
     }
     return f"const settings = {json.dumps(values)};\n{_bootstrap()}"

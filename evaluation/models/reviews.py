@@ -14,6 +14,7 @@ from agents.models import Run, Trajectory, TrajectoryStep
 from annotations.models import Correction, Project
 from annotations.models.choices import MAX_REASON
 from annotations.models.projects import User
+from evaluation.models.page_regions import BadRegion, PageRegion
 
 
 class BadReview(ValueError):
@@ -169,14 +170,22 @@ class ReviewQuerySet(models.QuerySet["Review"]):
         verdict: str,
         reason: ReviewReason | None = None,
         comment: str = "",
+        *,
+        region: PageRegion | None = None,
     ) -> "Review":
         """Store what a person says of a step, or of the whole trajectory, in place of what they said before; verdict ""
         takes it back. BadReview for what cannot be said of it."""
         _check(verdict, comment, reason, trajectory, step)
+        try:
+            if region is not None:
+                region.check_of(step)
+        except BadRegion as error:
+            raise BadReview(str(error)) from error
         said = {
             "verdict": verdict,
             "reason": reason,
             "comment": comment.strip(),
+            "region": region.as_dict() if region else None,
             "changed_at": timezone.now(),
             "is_counted": False,
         }
@@ -212,6 +221,7 @@ class Review(models.Model):
     verdict = models.CharField(max_length=16, choices=ReviewVerdict.choices, blank=True, help_text="Empty: taken back.")
     reason = models.ForeignKey(ReviewReason, models.PROTECT, null=True, blank=True, related_name="reviews")
     comment = models.TextField(blank=True, max_length=MAX_REASON)
+    region = models.JSONField(null=True, blank=True, help_text="Of the step's page (`PageRegion`). Empty: none named.")
     changed_at = models.DateTimeField()
     is_counted = models.BooleanField(default=False, help_text="Whether scores follow it as it is.")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -228,6 +238,9 @@ class Review(models.Model):
             models.CheckConstraint(
                 condition=Q(verdict="") | Q(verdict__in=ReviewVerdict.values), name="review_verdict_known"
             ),
+            models.CheckConstraint(
+                condition=Q(region__isnull=True) | Q(step__isnull=False), name="review_region_of_a_step"
+            ),
         ]
         indexes = [
             models.Index(fields=["changed_at"]),
@@ -236,6 +249,10 @@ class Review(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_verdict_display() or 'taken back'} · {self.reviewer}"
+
+    @property
+    def shown_region(self) -> PageRegion | None:
+        return PageRegion(**self.region) if self.region else None
 
     def follow_gold(self) -> None:
         """Ask for a correction where the review calls gold wrong, with the agent's action as a suggestion. Where no

@@ -10,6 +10,7 @@ from agents.models import Trajectory, TrajectoryStep
 from annotations.access import rules
 from annotations.models import Project
 from evaluation.models import BadReview, Review, ReviewQueue, ReviewReason, ReviewTask, Study
+from evaluation.models.page_regions import BadRegion, PageRegion
 from evaluation.models.review_queues import ReviewQueueQuerySet
 from evaluation.models.reviews import ReviewReasonQuerySet
 from evaluation.reviews.choosing import make_queue
@@ -18,12 +19,13 @@ from evaluation.reviews.counting import wake_on_commit
 
 class SaidOfStep(NamedTuple):
     """A review as it was sent, of step `seq` or (None) of the whole trajectory; an empty verdict takes it back.
-    `reason`: the key of one of the project's reasons, or its text."""
+    `reason`: the key of one of the project's reasons, or its text. `region`: a `PageRegion` as a dictionary."""
 
     seq: int | None
     verdict: str
     reason: int | str | None
     comment: str
+    region: object = None  # as it was sent
 
     def step_of(self, found: Trajectory) -> TrajectoryStep | None:
         """The step that the review is about; None for the whole trajectory. BadReview where it is not decided."""
@@ -47,6 +49,13 @@ class SaidOfStep(NamedTuple):
             offered = ", ".join(one.text for one in rows.offered().filter(verdict=self.verdict))
             raise BadReview(f"There is no such reason of this verdict. There are: {offered or 'none'}.")
         return found
+
+    def region_of(self) -> PageRegion | None:
+        """The rectangle of the step's page that it names, if any. BadReview for what is none."""
+        try:
+            return None if self.region is None else PageRegion.read(self.region)
+        except BadRegion as error:
+            raise BadReview(str(error)) from error
 
 
 class QueueProgress(NamedTuple):
@@ -77,7 +86,8 @@ def give_review(user: User, found: Trajectory, said: SaidOfStep) -> Review:
     if reason is not None and reason.retired_at and (before is None or before.reason_id != reason.pk):
         raise BadReview("This reason is offered no more.")
     with transaction.atomic():
-        given = Review.objects.give(found, step, user, said.verdict, reason, said.comment)
+        words = said.verdict, reason, said.comment
+        given = Review.objects.give(found, step, user, *words, region=said.region_of())
         given.follow_gold()
     wake_on_commit()
     return given

@@ -8,6 +8,8 @@ from annotations.corpus.serializers import UsernameField
 from annotations.models import Project
 from annotations.models.choices import MAX_REASON
 from evaluation.models import Review, ReviewChoice, ReviewQueue, ReviewReason, ReviewVerdict, Study
+from evaluation.models.page_regions import LARGEST as LARGEST_PAGE
+from evaluation.models.page_regions import PAGES
 from evaluation.reviews.choosing import LARGEST, MOST_PEOPLE
 from evaluation.reviews.deciding import SaidOfStep
 from evaluation.scanners import SCANNERS
@@ -22,19 +24,33 @@ class EstimatedRateSerializer(serializers.Serializer):
     n = serializers.IntegerField()
 
 
+class PageRegionSerializer(RequestSerializer):
+    """A rectangle in CSS pixels from the page's top left corner, as the page is laid out at `layout_width`."""
+
+    page = serializers.ChoiceField(choices=sorted(PAGES.items()), help_text="Which page of the step.")
+    x = serializers.FloatField(min_value=0)
+    y = serializers.FloatField(min_value=0)
+    width = serializers.FloatField(min_value=1)
+    height = serializers.FloatField(min_value=1)
+    layout_width = serializers.FloatField(min_value=1, max_value=LARGEST_PAGE, help_text="Of the page's window.")
+    page_width = serializers.FloatField(min_value=1, max_value=LARGEST_PAGE, help_text="With what it scrolls to.")
+    page_height = serializers.FloatField(min_value=1, max_value=LARGEST_PAGE)
+
+
 class ReviewSerializer(serializers.ModelSerializer):
     """A person's verdict on a step of a trajectory, or on the whole of it (`step` null)."""
 
     run = serializers.IntegerField(source="trajectory.run_id", read_only=True)
     seq = serializers.IntegerField(source="step.seq", default=None, read_only=True)
     reason = serializers.CharField(source="reason.text", default=None, read_only=True, allow_null=True)
+    region = PageRegionSerializer(read_only=True, allow_null=True)
     reviewer = UsernameField(source="reviewer.username", read_only=True)
 
     class Meta:
         model = Review
         fields = [
-            *("id", "run", "trajectory", "step", "seq", "verdict", "reason", "comment", "reviewer"),
-            *("is_counted", "changed_at", "created_at"),
+            *("id", "run", "trajectory", "step", "seq", "verdict", "reason", "comment", "region"),
+            *("reviewer", "is_counted", "changed_at", "created_at"),
         ]
 
 
@@ -52,6 +68,7 @@ class ReviewRequestSerializer(RequestSerializer):
         max_length=120, allow_null=True, default=None, help_text="One of the project's list for this verdict."
     )
     comment = serializers.CharField(max_length=MAX_REASON, allow_blank=True, default="")
+    region = PageRegionSerializer(allow_null=True, default=None, help_text="What you mean on the step's page.")
 
     def said(self) -> SaidOfStep:
         return SaidOfStep(*(self.validated_data[name] for name in SaidOfStep._fields))

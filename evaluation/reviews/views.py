@@ -25,7 +25,7 @@ from evaluation.scores.exporting import to_csv
 
 COLUMNS = (
     *("review", "dataset", "run", "recipe", "split", "conversation", "trajectory", "step", "action"),
-    *("verdict", "reason", "comment", "reviewer", "changed_at"),
+    *("verdict", "reason", "comment", "region", "reviewer", "changed_at"),
 )
 LONGEST_CSV = 100_000
 
@@ -34,7 +34,7 @@ LONGEST_CSV = 100_000
 @require_http_methods(["GET", "POST"])
 def of_trajectory(request: HttpRequest, pk: int) -> JsonResponse:
     """The reviews of a trajectory as JSON, and what this person may say of it; POST stores theirs: {seq: null for the
-    whole of it, verdict, reason, comment}. Errors as {error}."""
+    whole of it, verdict, reason, comment, region}. Errors as {error}."""
     rows = Trajectory.objects.select_related("run__dataset__project", "conversation")
     found = get_object_or_404(rules.visible(request.user, rows), pk=pk)
     project, user = found.run.dataset.project, signed_in(request)
@@ -58,8 +58,8 @@ def of_trajectory(request: HttpRequest, pk: int) -> JsonResponse:
 
 
 def _read_review(sent: Any) -> SaidOfStep:
-    if not isinstance(sent, dict) or sent.keys() - {"seq", "verdict", "reason", "comment"}:
-        raise BadReview("A review is an object of seq, verdict, reason and comment.")
+    if not isinstance(sent, dict) or sent.keys() - set(SaidOfStep._fields):
+        raise BadReview("A review is an object of seq, verdict, reason, comment and region.")
     verdict, comment, seq = sent.get("verdict", ""), sent.get("comment", ""), sent.get("seq")
     if not isinstance(verdict, str) or not isinstance(comment, str):
         raise BadReview("Verdict and comment are texts.")
@@ -68,7 +68,7 @@ def _read_review(sent: Any) -> SaidOfStep:
     reason = sent.get("reason")
     if reason is not None and type(reason) is not int:
         raise BadReview("There is no such reason.")
-    return SaidOfStep(seq, verdict, reason, comment)
+    return SaidOfStep(seq, verdict, reason, comment, sent.get("region"))
 
 
 def _reason(one: ReviewReason) -> dict[str, Any]:
@@ -82,6 +82,7 @@ def _review_row(one: Review, viewer: int) -> dict[str, Any]:
         "reason": one.reason_id,
         "reason_text": one.reason.text if one.reason else "",
         "comment": one.comment,
+        "region": one.region,
         "by": one.reviewer.get_username(),
         "own": one.reviewer_id == viewer,
         "changed_at": one.changed_at.isoformat(),
@@ -134,6 +135,7 @@ def _csv_row(one: Review) -> dict[str, Any]:
         "verdict": one.verdict,
         "reason": one.reason.text if one.reason else "",
         "comment": one.comment,
+        "region": str(one.shown_region or ""),
         "reviewer": one.reviewer.get_username(),
         "changed_at": one.changed_at.isoformat(),
     }

@@ -68,6 +68,28 @@ def test_the_same_again_changes_nothing_and_another_takes_its_place(trajectory, 
     assert Review.objects.count() == 1
 
 
+REGION = {
+    "page": "snapshot",
+    "x": 10.0,
+    "y": 20.0,
+    "width": 300.0,
+    "height": 40.0,
+    "layout_width": 800.0,
+    "page_width": 800.0,
+    "page_height": 2000.0,
+}
+
+
+def test_a_region_is_given_and_read_as_on_the_page(trajectory, reviewer) -> None:
+    told = {"trajectory": trajectory.pk, "seq": 1, "verdict": "agent_wrong"}
+    made = post(reviewer, "reviews", **told, region=REGION)
+    assert (made.status_code, made.json()["region"]) == (201, REGION), made.content
+    assert reviewer.get("/api/reviews/").json()["results"][0]["region"] == REGION
+    (shown,) = reviewer.get(reverse("trajectory-reviews", args=[trajectory.pk])).json()["reviews"]
+    assert shown["region"] == REGION
+    assert post(reviewer, "reviews", **told).json()["region"] is None, "what is said later takes its place"
+
+
 @pytest.mark.parametrize(
     ("told", "words"),
     [
@@ -81,6 +103,12 @@ def test_the_same_again_changes_nothing_and_another_takes_its_place(trajectory, 
         ),
         ({"seq": 0, "verdict": "agent_wrong", "comment": "a" * 5_001}, "5000"),
         ({"seq": 0, "verdict": "agent_wrong", "by": "anna"}, "There is no such field"),
+        ({"seq": 0, "verdict": "agent_wrong", "region": REGION | {"x": 700}}, "reaches out of the page"),
+        ({"seq": 0, "verdict": "agent_wrong", "region": REGION | {"x": "NaN"}}, "A valid number is required"),
+        ({"seq": 0, "verdict": "agent_wrong", "region": REGION | {"x": -1}}, "greater than or equal to 0"),
+        ({"seq": 0, "verdict": "agent_wrong", "region": REGION | {"z": 1}}, "There is no such field"),
+        ({"seq": 0, "verdict": "agent_wrong", "region": REGION | {"page": "raw_snapshot"}}, "no raw_snapshot"),
+        ({"verdict": "agent_wrong", "region": REGION}, "not of the whole trajectory"),
     ],
 )
 def test_what_cannot_be_said_is_told_and_stores_nothing(trajectory, reviewer, told, words) -> None:

@@ -2,12 +2,14 @@
 
 import csv
 import io
+import json
+import math
 
 import pytest
 from django.urls import reverse
 
 from agents.models import Run
-from annotations.models import Role
+from annotations.models import Role, Step
 from evaluation.models import Review, ReviewReason
 from evaluation.reviews.counting import count_reviews
 from evaluation.scores.reviewed import store_all_scores
@@ -91,6 +93,38 @@ def test_reviews_of_hidden_gold_are_hidden_with_it() -> None:
         assert b"secret" in admin.get(reverse(name)).content
 
 
+REGION = {
+    "page": "snapshot",
+    "x": 10,
+    "y": 900.5,
+    "width": 300,
+    "height": 40,
+    "layout_width": 800,
+    "page_width": 1200,
+    "page_height": 2000,
+}
+SAID_OF_REGION = '{"seq": 0, "verdict": "agent_wrong", "region": %s}'
+BAD_REGIONS = [
+    ("[10, 10]", "A region is an object of page, x, y"),
+    (json.dumps(REGION | {"z": 1}), "A region is an object of page, x, y"),
+    (json.dumps(REGION | {"page": "snapshot_after"}), "one of snapshot, raw_snapshot"),
+    (json.dumps(REGION | {"page": ["snapshot"]}), "one of snapshot, raw_snapshot"),
+    (json.dumps(REGION | {"page": "raw_snapshot"}), "no raw_snapshot of this step"),
+    (json.dumps(REGION | {"x": "10"}), "x of a region is a number"),
+    (json.dumps(REGION | {"width": True}), "width of a region is a number"),
+    (json.dumps(REGION | {"height": None}), "height of a region is a number"),
+    (json.dumps(REGION | {"y": math.nan}), "NaN is no number"),
+    (json.dumps(REGION).replace("900.5", "1e999"), "no number of JSON"),
+    (json.dumps(REGION | {"x": -1}), "300 × 40 at -1, 900.5 reaches out of the page of 1200 × 2000"),
+    (json.dumps(REGION | {"x": 901}), "reaches out of the page"),
+    (json.dumps(REGION | {"y": 1960.01}), "reaches out of the page"),
+    (json.dumps(REGION | {"height": 0.5}), "at least one pixel"),
+    (json.dumps(REGION | {"layout_width": 0}), "layout_width of a region is 1 to 1,000,000"),
+    (json.dumps(REGION | {"page_height": 10**400}), "page_height of a region is a number of pixels, at most 1,000,000"),
+    ('{"seq": 0}', "A region is an object"),
+]
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [
@@ -105,6 +139,7 @@ def test_reviews_of_hidden_gold_are_hidden_with_it() -> None:
         ('{"seq": 0, "verdict": "gold_wrong", "reason": "1"}', "no such reason"),
         ('{"seq": 0, "verdict": "gold_wrong", "mine": 1}', "object of seq"),
         ("{", "no JSON"),
+        *((SAID_OF_REGION % region, message) for region, message in BAD_REGIONS),
     ],
 )
 def test_what_makes_no_sense_is_told(trajectory, reviewer, body, message) -> None:
@@ -112,6 +147,27 @@ def test_what_makes_no_sense_is_told(trajectory, reviewer, body, message) -> Non
     assert answer.status_code == 400
     assert message in answer.json()["error"]
     assert not Review.objects.exists()
+
+
+def test_a_region_of_the_page_goes_with_what_is_said_of_a_step(trajectory, project, reviewer) -> None:
+    row = post(reviewer, trajectory, seq=1, verdict="agent_wrong", comment="this one", region=REGION).json()
+    assert row["reviews"][0]["region"] == REGION
+    listed = reviewer.get(reverse("reviews")).content.decode()
+    words = "300 × 40 at 10, 900.5 of the page, laid out 800 wide"
+    assert f'title="{words}"' in listed
+    (told,) = csv.DictReader(io.StringIO(reviewer.get(reverse("reviews-csv")).content.decode()))
+    assert told["region"] == words
+    assert post(reviewer, trajectory, seq=1, verdict="agent_wrong").json()["reviews"][0]["region"] is None
+    answer = post(reviewer, trajectory, seq=None, verdict="agent_wrong", region=REGION)
+    assert (answer.status_code, "of one step" in answer.json()["error"]) == (400, True)
+    assert "title=" in listed
+    assert words not in reviewer.get(reverse("reviews")).content.decode()
+
+
+def test_a_step_without_a_page_has_no_region(trajectory, reviewer) -> None:
+    Step.objects.filter(trajectory_steps__trajectory=trajectory).update(snapshot=None)
+    answer = post(reviewer, trajectory, seq=0, verdict="agent_wrong", region=REGION)
+    assert (answer.status_code, "no snapshot of this step" in answer.json()["error"]) == (400, True)
 
 
 def test_the_list_can_be_narrowed_and_downloaded(trajectory, project, reviewer) -> None:

@@ -1,5 +1,7 @@
 """The page's side of rendered pages: frames that step without flicker, marks, keys and picking."""
 
+import json
+
 import pytest
 from django.test import RequestFactory
 
@@ -201,6 +203,42 @@ def test_messages_from_elsewhere_are_ignored(frames, views):
     shown_frame(frames).evaluate("""() => parent.postMessage({ v: 1, type: "pick", id: { evil: 1 } }, "*")""")
     frames.wait_for_timeout(200)
     assert (told(frames, "picks"), told(frames, "keys")) == ([], [])
+
+
+def test_a_page_says_where_an_element_is_in_numbers_alone(frames, views):
+    [view] = views(page_html("one"))
+    show(frames, view)
+    inside = shown_frame(frames)
+    inside.evaluate("() => window.scrollTo(0, 120)")
+    measured = frames.evaluate("() => pages.measure('150')")
+    place = inside.evaluate("() => document.querySelector('[data-node-id=\"150\"]').getBoundingClientRect().toJSON()")
+    assert measured["y"] == 120
+    assert measured["box"] == {
+        "x": place["x"],
+        "y": place["y"] + 120,
+        "width": place["width"],
+        "height": place["height"],
+    }
+    assert frames.evaluate("() => pages.measure('no such')") == measured | {"box": None}
+
+
+# Stands in front of our own script in the frame, and answers in its place.
+ANSWERED = """window.addEventListener("message", (event) => {
+  if (event.data.type !== "measure") return;
+  event.stopImmediatePropagation();
+  const said = event.data.id === "as told" ? told : {...told, ...forged};
+  parent.postMessage({v: 1, type: "measured", turn: event.data.turn, ...said}, "*");
+});"""
+
+
+@pytest.mark.parametrize("forged", [{"x": "0"}, {"layout": 0}, {"height": None}, {"box": {"x": 0, "y": 0, "width": 1}}])
+def test_what_a_page_forges_is_no_measure(frames, views, forged):
+    told = {"x": 0, "y": 0, "layout": 500, "bar": 0, "width": 500, "height": 900, "box": None}
+    frames.context.add_init_script(f"const told = {json.dumps(told)}, forged = {json.dumps(forged)};{ANSWERED}")
+    [view] = views(page_html("one"))
+    show(frames, view)
+    assert frames.evaluate("() => pages.measure()") is None
+    assert frames.evaluate("() => pages.measure('as told')") == told
 
 
 def test_an_address_that_has_run_out_is_told_and_replaced(frames, views, monkeypatch):

@@ -30,7 +30,16 @@ const side = new SidePane(element("side"), store, {
   onHover: (node) => page.hover(node),
   onPick: (node) => page.scrollTo(node),
 });
-const reviews = new ReviewBar(element("review"), { url: data.reviews_url, say, onChange: onReviews });
+const reviews = new ReviewBar(element("review"), {
+  url: data.reviews_url,
+  say,
+  onChange: onReviews,
+  regions: {
+    edit: (region) => page.editRegion(region),
+    show: (region, number, opens) => page.showRegion(region, number, opens),
+    hide: () => page.editor === null && page.hideRegion(),
+  },
+});
 const held = new HeldBar(element("held"), {
   may: data.decides,
   url: data.held_url,

@@ -6,7 +6,11 @@ import { call } from "../shared/server.js";
 /** @type {Record<string, string>} */
 const KEYS = { agent_wrong: "a", gold_wrong: "d", both_acceptable: "b", page_broken: "x" };
 
-/** @typedef {{seq: number | null, verdict: string, reason: number | null, reason_text: string, comment: string, by: string, own: boolean}} Review */
+/** @typedef {import("./region.js").Region} Region */
+
+/** What the page does with regions. @typedef {{edit: (region: Region | null) => Promise<Region | null | undefined>, show: (region: Region, number: number, opens: boolean) => void, hide: () => unknown}} Regions */
+
+/** @typedef {{seq: number | null, verdict: string, reason: number | null, reason_text: string, comment: string, region: Region | null, by: string, own: boolean}} Review */
 
 /** @typedef {{may: boolean, verdicts: {key: string, label: string}[], reasons: {id: number, verdict: string, text: string}[], reviews: Review[]}} Answer */
 
@@ -14,11 +18,15 @@ export class ReviewBar {
   #buttons = /** @type {HTMLButtonElement[]} */ ([]);
   #reason = make("select", { "aria-label": "Reason" });
   #comment = make("input", { type: "text", "aria-label": "Comment", placeholder: "Comment (v)" });
+  #region = make("button.btn", { type: "button", "aria-pressed": "false" }, "Region ", make("kbd", {}, "m"));
+  #chips = make("span.chips", { role: "group", "aria-label": "Regions that others mean" });
   #others = make("span.others.clip");
+  /** The review whose region stays outlined when nothing points at it any more. @type {Review | null} */
+  #opened = null;
 
   /**
    * @param {HTMLElement} root
-   * @param {{url: string, say: (text: string, stays?: boolean) => void, onChange: () => void}} options
+   * @param {{url: string, say: (text: string, stays?: boolean) => void, onChange: () => void, regions: Regions}} options
    */
   constructor(root, options) {
     this.root = root;
@@ -55,6 +63,7 @@ export class ReviewBar {
       ),
       ["r", "Reason of the verdict", () => this.#reason.focus()],
       ["v", "Comment on the step", () => this.#comment.focus()],
+      ["m", "Region of the page that you mean", () => this.#editRegion()],
     ];
   }
 
@@ -66,6 +75,7 @@ export class ReviewBar {
   /** @param {number} seq */
   show(seq) {
     this.seq = seq;
+    this.#opened = null;
     this.#fill();
   }
 
@@ -97,20 +107,20 @@ export class ReviewBar {
     this.#comment.addEventListener("keydown", (event) => {
       if (event.key === "Enter" || event.key === "Escape") this.#comment.blur();
     });
+    this.#region.addEventListener("click", () => this.#editRegion());
+    for (const control of [this.#comment, this.#region]) this.#point(control, () => this.#own());
     const verdicts = make("span.verdicts", { role: "group", "aria-label": "Verdict" }, ...this.#buttons);
-    this.root.replaceChildren(make("b", {}, "Review"), verdicts, this.#reason, this.#comment, this.#others);
+    const said = [verdicts, this.#reason, this.#comment, this.#region];
+    this.root.replaceChildren(make("b", {}, "Review"), ...said, this.#chips, this.#others);
   }
 
   #fill() {
     if (this.seq === null) return;
     const said = this.of(this.seq);
-    const others = said
-      .filter((one) => !one.own)
-      .map(words)
-      .join(" · ");
-    this.root.hidden = !this.isOpen && !others;
+    this.#fillOthers(said.filter((one) => !one.own));
+    this.root.hidden = !this.isOpen && !this.#others.hasChildNodes();
     if (!this.isOpen) {
-      this.root.replaceChildren(make("b", {}, "Reviews"), make("span.clip", { title: others }, others));
+      this.root.replaceChildren(make("b", {}, "Reviews"), this.#chips, this.#others);
       return;
     }
     const own = said.find((one) => one.own);
@@ -122,10 +132,72 @@ export class ReviewBar {
       options.push(make("option", { value: own.reason, selected: true }, own.reason_text));
     this.#reason.replaceChildren(make("option", { value: "" }, "reason (r)"), ...options);
     this.#reason.disabled = !own;
-    this.#comment.disabled = !own;
+    this.#comment.disabled = this.#region.disabled = !own;
+    this.#region.setAttribute("aria-pressed", String(Boolean(own?.region)));
     if (document.activeElement !== this.#comment) this.#comment.value = own?.comment ?? "";
-    this.#others.textContent = others;
-    this.#others.title = others;
+  }
+
+  /** What others said, each with the number of the region that they mean. @param {Review[]} others */
+  #fillOthers(others) {
+    const said = others.map((one) => (one.region ? `▭ ${this.#number(one)} ` : "") + words(one)).join(" · ");
+    this.#others.textContent = this.#others.title = said;
+    this.#chips.replaceChildren(...others.filter(({ region }) => region).map((one) => this.#chip(one)));
+    this.#chips.hidden = !this.#chips.hasChildNodes();
+  }
+
+  /** @param {Review} one */
+  #chip(one) {
+    const number = this.#number(one);
+    const { x, y, width, height } = /** @type {Region} */ (one.region);
+    const title = `Show region ${number}, which ${one.by} means: ${width} × ${height} at ${x}, ${y}`;
+    const chip = make("button.plain.tag.region", { type: "button", title, "aria-label": title }, `▭ ${number}`);
+    this.#point(chip, () => one);
+    chip.addEventListener("click", () => {
+      this.#opened = one;
+      this.#show(one, true);
+    });
+    return chip;
+  }
+
+  /** Outlined while the mouse or the keyboard is on a control. @param {HTMLElement} control @param {() => Review | undefined} of */
+  #point(control, of) {
+    for (const name of ["pointerenter", "focus"]) control.addEventListener(name, () => this.#show(of(), false));
+    for (const name of ["pointerleave", "blur"])
+      control.addEventListener(name, () => {
+        this.options.regions.hide();
+        if (this.#opened) this.#show(this.#opened, false);
+      });
+  }
+
+  /** Regions are counted in the order in which the reviews are listed. @param {Review} one */
+  #number(one) {
+    const named = this.of(one.seq ?? -1).filter(({ region }) => region);
+    return named.findIndex(({ by }) => by === one.by) + 1;
+  }
+
+  /** @param {Review | undefined} one @param {boolean} opens */
+  #show(one, opens) {
+    if (one?.region) this.options.regions.show(one.region, this.#number(one), opens);
+  }
+
+  async #editRegion() {
+    const own = this.#own();
+    if (!own) {
+      this.options.say("Say who was wrong first: the region belongs to what you say");
+      return;
+    }
+    const seq = this.seq;
+    try {
+      const region = await this.options.regions.edit(own.region);
+      if (region === undefined || seq !== this.seq) return;
+      await this.#save({ region });
+      const kept = this.#own();
+      if (!kept?.region || seq !== this.seq) return;
+      this.#opened = kept;
+      this.#show(kept, true);
+    } catch (error) {
+      this.options.say(`${error.message}.`, true);
+    }
   }
 
   /** The same verdict again takes it back. @param {string} key */
@@ -143,10 +215,11 @@ export class ReviewBar {
     const seq = this.seq ?? 0;
     this.saving = this.saving.then(async () => {
       const own = this.reviews.find((one) => one.own && one.seq === seq);
-      const { verdict = "", reason = null, comment = "" } = { ...own, ...change };
+      const { verdict = "", reason = null, comment = "", region = null } = { ...own, ...change };
       try {
-        this.#take(await call(this.options.url, { seq, verdict, reason, comment }));
-        this.options.say(verdict ? `Step ${seq + 1}: ${this.#label(verdict)}` : `Step ${seq + 1}: taken back`);
+        this.#take(await call(this.options.url, { seq, verdict, reason, comment, region }));
+        const told = "region" in change ? (region ? "region kept" : "no region any more") : this.#label(verdict);
+        this.options.say(`Step ${seq + 1}: ${verdict ? told : "taken back"}`);
       } catch (error) {
         this.options.say(`Not kept: ${error.message}`, true);
         this.#fill();

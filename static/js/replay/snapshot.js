@@ -2,6 +2,7 @@
 import { SnapshotFrame } from "../snapshot/frame.js";
 import { make, the } from "../shared/elements.js";
 import { call, Refused } from "../shared/server.js";
+import { RegionEditor, regionOf } from "./region.js";
 
 const FRESH_MS = 240000; // a signed address is good for at least five minutes
 const KINDS = ["gold", "predicted", "candidate"];
@@ -13,6 +14,7 @@ export const TABS = ["page", "change", "tree", "screenshot"];
 
 /** @typedef {import("../snapshot/frame.js").Mark} Mark */
 /** @typedef {{snapshot: string, url: string, plain: string, sandbox: string, scripted: boolean}} PageView */
+/** @typedef {import("./region.js").Region} Region */
 /** @typedef {[depth: number, tag: string, text: string, node: string]} Line */
 
 export class SnapshotPane {
@@ -36,6 +38,14 @@ export class SnapshotPane {
     this.detail = null;
     /** @type {Record<string, any> | null} its pages */
     this.snapshot = null;
+    /** Of the page that is asked for. @type {Promise<void>} */
+    this.showing = Promise.resolve();
+    /** The element that was clicked in the page of this step. @type {string | null} */
+    this.picked = null;
+    /** @type {RegionEditor | null} */
+    this.editor = null;
+    /** @type {Region | null} */
+    this.wanted = null;
     this.shownMarks = new Set(JSON.parse(sessionStorage.getItem(MARKS_KEY) ?? "null") ?? KINDS);
     this.facts = the(root, "[data-facts]");
     for (const button of root.querySelectorAll("[data-mark]")) {
@@ -55,7 +65,10 @@ export class SnapshotPane {
         title: name === "after" ? "Page after the step" : "Page of the step",
       });
       frame.onKey = this.options.onKey;
-      frame.onPick = this.options.onPick;
+      frame.onPick = (node) => {
+        this.picked = node;
+        this.options.onPick(node);
+      };
       frame.onExpired = this.options.onExpired;
       if (name === "page") frame.onMarked = (found) => this.#showUnmarked(found);
       this.frames[name] = frame;
@@ -92,6 +105,8 @@ export class SnapshotPane {
 
   /** @param {number} seq @param {{detail: Record<string, any> | null, snapshot: Record<string, any>}} view */
   async show(seq, { detail, snapshot }) {
+    this.picked = null;
+    this.hideRegion();
     this.seq = seq;
     this.detail = detail;
     this.snapshot = snapshot;
@@ -101,7 +116,7 @@ export class SnapshotPane {
       : "";
     the(this.root, "[data-versions]").hidden = !snapshot.raw;
     the(this.root, "[role=tab][data-tab=screenshot]").toggleAttribute("disabled", !snapshot.screenshot);
-    await this.#showTab(snapshot);
+    await (this.showing = this.#showTab(snapshot));
   }
 
   /** @param {string} tab */
@@ -113,7 +128,7 @@ export class SnapshotPane {
       element.tabIndex = element.dataset.tab === tab ? 0 : -1;
     }
     for (const panel of this.root.querySelectorAll("[role=tabpanel]")) panel.hidden = panel.dataset.tab !== tab;
-    if (this.snapshot) this.#showTab(this.snapshot);
+    if (this.snapshot) this.showing = this.#showTab(this.snapshot);
     return true;
   }
 
@@ -205,7 +220,83 @@ export class SnapshotPane {
     this.cleaned = cleaned;
     sessionStorage.setItem(CLEANED_KEY, String(cleaned));
     this.#showToggles();
-    if (this.snapshot) this.#showTab(this.snapshot);
+    this.hideRegion();
+    if (this.snapshot) this.showing = this.#showTab(this.snapshot);
+  }
+
+  /** Which of the step's pages is shown, as the API names it. */
+  get #pageName() {
+    return this.snapshot?.raw && !this.cleaned ? "raw_snapshot" : "snapshot";
+  }
+
+  /** The page that a region is of, in its tab; its frame, laid out as the region was measured. Null where there is none that can be measured. @param {Region | null} region @param {boolean} brings it into the window */
+  async #frameOf(region, brings = true) {
+    if (this.tab !== "page") this.choose("page");
+    if (region && region.page !== this.#pageName) this.#chooseVersion(region.page === "snapshot");
+    if (brings) this.frames.page?.bring();
+    await this.showing;
+    const view = this.snapshot && this.#version(this.snapshot);
+    const frame = view?.scripted ? this.#frame("page") : null;
+    const measured = await frame?.measure();
+    if (!frame || !measured) return null;
+    if (region && region.layout_width !== measured.layout) frame.layOut(region.layout_width + measured.bar);
+    return frame;
+  }
+
+  /**
+   * Let a rectangle of the page be named, or another in place of `region`. Resolves to it; null: none any more;
+   * undefined: all stays. Raises where pages cannot be measured.
+   * @param {Region | null} region
+   * @returns {Promise<Region | null | undefined>}
+   */
+  async editRegion(region) {
+    this.hideRegion();
+    const seq = this.seq;
+    const frame = await this.#frameOf(region);
+    let measured = await frame?.measure();
+    if (seq !== this.seq) return undefined;
+    if (!frame || !measured) throw new Error(this.#whyNoRegion());
+    frame.layOut(measured.layout + measured.bar); // it stays as wide while the window changes
+    const editor = new RegionEditor(the(this.root, "[data-frame=page]"), frame, measured, this.#named());
+    this.editor = editor;
+    const box = await editor.edit(region);
+    if (this.editor !== editor) return undefined;
+    measured = (await frame.measure()) ?? measured;
+    this.hideRegion();
+    return box && regionOf(box, this.#pageName, measured);
+  }
+
+  #whyNoRegion() {
+    if (!this.snapshot?.before && !this.snapshot?.raw) return "This step has no page of which a region could be named";
+    return "Regions need recorded pages on an origin of their own (SNAPSHOT_ORIGIN)";
+  }
+
+  /** Elements whose box may be a region: the one that was clicked, and what is marked. */
+  #named() {
+    const node = (/** @type {string} */ kind) => this.#known.find((mark) => mark.kind === kind)?.id ?? "";
+    const named = [
+      { key: "s", label: "Selected", node: this.picked ?? "" },
+      { key: "p", label: "Predicted", node: node("predicted") },
+      { key: "g", label: "Gold", node: node("gold") },
+    ];
+    return named.filter((one) => one.node);
+  }
+
+  /** Outline a region that somebody named; `opens`: also where another tab or version is shown. @param {Region} region @param {number} number @param {boolean} opens */
+  async showRegion(region, number, opens) {
+    if (this.editor || (!opens && (this.tab !== "page" || region.page !== this.#pageName))) return;
+    const wanted = (this.wanted = region);
+    const frame = await this.#frameOf(region, opens);
+    if (this.wanted === wanted) frame?.setRegion(region, String(number));
+  }
+
+  hideRegion() {
+    this.wanted = null;
+    const editor = this.editor;
+    this.editor = null;
+    editor?.leave();
+    this.frames.page?.setRegion(null);
+    this.frames.page?.layOut(null);
   }
 
   /** @param {string | null} node */

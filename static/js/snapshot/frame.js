@@ -5,10 +5,14 @@
 /** @typedef {{id: string, kind: "gold" | "predicted" | "candidate", label: string}} Mark */
 /** @typedef {{sandbox: string, scripted: boolean, marks?: Mark[], scrollTo?: string | null}} View */
 /** @typedef {{url: string, iframe: HTMLIFrameElement, scripted: boolean, ready: Promise<unknown>, settle: (value?: unknown) => void}} Frame */
+/** @typedef {{x: number, y: number, width: number, height: number}} Box in pixels of the page, from its top left corner */
+/** How a page is laid out: where it is scrolled to, the width of its window and of the scroll bar beside it, its whole
+ * size, and the place of the element that was asked for. @typedef {{x: number, y: number, layout: number, bar: number, width: number, height: number, box: Box | null}} Measured */
 
 const KEYS = /^(?:[a-zA-Z0-9?/]|Arrow(?:Left|Right|Up|Down)|Escape)$/; // those that commands of the app may have
 const MAX_FRAMES = 4; // the page shown, the ones before and after it, and one on its way
 const MARKED_WITHIN_MS = 250; // how long the old page stays while the new one draws its marks
+const MEASURED_WITHIN_MS = 2000;
 const SANDBOXES = new Set(["", "allow-scripts"]); // anything more would let a page act as its origin
 
 export class SnapshotFrame {
@@ -25,6 +29,7 @@ export class SnapshotFrame {
 
   #container;
   #title;
+  #resized;
   /** @type {Frame[]} the most recently used first */
   #frames = [];
   /** @type {Frame | null} */
@@ -36,6 +41,13 @@ export class SnapshotFrame {
   #turn = 0;
   /** @type {(value?: unknown) => void} */
   #marked = () => {};
+  /** Asked, and not answered yet. @type {Map<number, (measured: Measured | null) => void>} */
+  #measuring = new Map();
+  #asked = 0;
+  /** Of the page's window, where it is not that of the container. @type {number | null} */
+  #width = null;
+  /** How large a pixel of the page is shown. */
+  scale = 1;
 
   /**
    * @param {HTMLElement} container gets the frames; it needs a height
@@ -46,6 +58,8 @@ export class SnapshotFrame {
     this.#title = title;
     if (getComputedStyle(container).position === "static") container.style.position = "relative";
     window.addEventListener("message", this.#receive);
+    this.#resized = new ResizeObserver(() => this.#width !== null && this.layOut(this.#width));
+    this.#resized.observe(container);
   }
 
   /**
@@ -85,6 +99,54 @@ export class SnapshotFrame {
     this.#send(this.#shown, { type: "hover", id });
   }
 
+  /** How the page shown is laid out, and where an element is; null where it does not say. @param {string | null} [id] @returns {Promise<Measured | null>} */
+  measure(id = null) {
+    if (!this.#shown?.scripted) return Promise.resolve(null);
+    const turn = ++this.#asked;
+    const { promise, resolve } = Promise.withResolvers();
+    this.#measuring.set(turn, resolve);
+    window.setTimeout(() => this.#answer(turn, null), MEASURED_WITHIN_MS);
+    this.#send(this.#shown, { type: "measure", id, turn });
+    return promise;
+  }
+
+  /** Scroll the page shown by pixels of its own. @param {number} left @param {number} top */
+  scrollBy(left, top) {
+    this.#send(this.#shown, { type: "scrollby", by: [left, top] });
+  }
+
+  /** Bring the page into the window around it. */
+  bring() {
+    this.#container.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Outline a rectangle of the page shown and bring it into view, or none. @param {Box | null} region @param {string} [label] */
+  setRegion(region, label = "") {
+    const told = region && { x: region.x, y: region.y, width: region.width, height: region.height, label };
+    this.#send(this.#shown, { type: "region", region: told });
+  }
+
+  /**
+   * Lay the page shown out in a window of this width, shown smaller where the container is narrower; null: as wide as
+   * the container, whatever that is.
+   * @param {number | null} width
+   */
+  layOut(width) {
+    this.#width = width;
+    this.scale = width === null ? 1 : Math.min(1, this.#container.clientWidth / width);
+    if (this.#shown) this.#size(this.#shown);
+  }
+
+  /** @param {Frame} frame */
+  #size({ iframe }) {
+    const isFixed = this.#width !== null && iframe === this.#shown?.iframe;
+    Object.assign(iframe.style, {
+      width: isFixed ? `${this.#width}px` : "100%",
+      height: isFixed ? `${100 / this.scale}%` : "100%",
+      transform: isFixed ? `scale(${this.scale})` : "",
+    });
+  }
+
   /** Load a page behind the one shown, so that showing it takes no time. Resolves when it is there. @param {string} url @param {View} view */
   prefetch(url, { sandbox, scripted }) {
     return this.#frame(url, sandbox, scripted).ready;
@@ -93,6 +155,7 @@ export class SnapshotFrame {
   /** Remove the frames and stop listening. */
   destroy() {
     window.removeEventListener("message", this.#receive);
+    this.#resized.disconnect();
     for (const frame of this.#frames) frame.iframe.remove();
     this.#frames = [];
     this.#shown = this.#wanted = null;
@@ -118,12 +181,13 @@ export class SnapshotFrame {
     iframe.referrerPolicy = "no-referrer";
     iframe.loading = "lazy"; // in a closed tab nothing loads
     iframe.title = this.#title;
-    Object.assign(iframe.style, { position: "absolute", inset: "0", width: "100%", height: "100%", border: "0" });
+    Object.assign(iframe.style, { position: "absolute", inset: "0", border: "0", transformOrigin: "0 0" });
     const { promise: ready, resolve: settle } = Promise.withResolvers();
     const frame = { url, iframe, scripted, ready, settle };
     // Pages without scripts, and error pages, never say that they are ready.
     iframe.addEventListener("load", () => window.setTimeout(frame.settle, scripted ? 200 : 0));
     this.#hide(frame);
+    this.#size(frame);
     iframe.src = url;
     this.#container.append(iframe);
     return frame;
@@ -142,6 +206,8 @@ export class SnapshotFrame {
     const before = this.#shown;
     const hadFocus = before !== null && document.activeElement === before.iframe;
     this.#shown = frame;
+    if (before && before !== frame) this.#size(before);
+    this.#size(frame);
     Object.assign(frame.iframe.style, { opacity: "1", pointerEvents: "auto", zIndex: "1" });
     frame.iframe.removeAttribute("tabindex");
     frame.iframe.ariaHidden = null;
@@ -192,6 +258,14 @@ export class SnapshotFrame {
       this.#marked();
       this.onMarked?.({ missing: ids(message.missing), hidden: ids(message.hidden) });
     }
+    if (message.type === "measured") this.#answer(message.turn, measured(message));
+  }
+
+  /** @param {unknown} turn @param {Measured | null} found */
+  #answer(turn, found) {
+    if (typeof turn !== "number") return;
+    this.#measuring.get(turn)?.(found);
+    this.#measuring.delete(turn);
   }
 
   /** An expired address will not become valid again, and a prefetched one is asked for when it is needed. @param {Frame} frame */
@@ -219,4 +293,12 @@ function isKey(value) {
 /** @param {unknown} values @returns {string[]} */
 function ids(values) {
   return Array.isArray(values) ? values.filter(isId) : [];
+}
+
+/** What a page says of how it is laid out; null where it says anything but numbers. @param {Record<string, any>} message @returns {Measured | null} */
+function measured({ x, y, layout, bar, width, height, box }) {
+  const place = box && { x: box.x, y: box.y, width: box.width, height: box.height };
+  const told = { x, y, layout, bar, width, height };
+  const isWhole = [...Object.values(told), ...Object.values(place ?? {})].every(Number.isFinite);
+  return isWhole && layout > 0 && width > 0 && height > 0 ? { ...told, box: place ?? null } : null;
 }
