@@ -7,6 +7,7 @@ decided, and nothing of what: agents decide on pages that gold actions led to, a
 from datetime import datetime
 from typing import Any
 
+from django.db.models import F
 from django.db.models.fields.json import KT
 from django.urls import reverse
 
@@ -37,20 +38,21 @@ def rows(trajectory: Trajectory, *, gold: bool, after: int = -1) -> list[dict[st
     """The stored steps with a greater sequence number, in order. Two queries, without traces or candidates."""
     steps = (
         trajectory.steps.filter(seq__gt=after)
-        .annotate(representation=KT("trace__act__representation"))
+        .annotate(representation=KT("trace__act__representation"), picture=F("step__screenshot__sha256"))
         .select_related("step__turn", "turn", "done_by")
         .prefetch_related("step__targets")
         .defer("trace", "branches", "candidate_ids", "candidate_scores", "step__candidates", "step__extra")
         .order_by("seq")
     )
-    return [row_of(step, step.representation or "", gold) for step in steps]
+    return [row_of(step, step.representation or "", gold, step.picture) for step in steps]
 
 
 def detail(trajectory: Trajectory, seq: int, *, gold: bool) -> dict[str, Any]:
     """Everything recorded about one stored step; raises TrajectoryStep.DoesNotExist while it is not stored."""
     steps = trajectory.steps.select_related("step__turn", "turn", "done_by").prefetch_related("step__targets")
-    step = steps.defer("step__candidates", "step__extra").get(seq=seq)
-    row = row_of(step, step.trace.get("act", {}).get("representation", ""), gold)
+    pictured = steps.annotate(picture=F("step__screenshot__sha256")).defer("step__candidates", "step__extra")
+    step = pictured.get(seq=seq)
+    row = row_of(step, step.trace.get("act", {}).get("representation", ""), gold, step.picture)
     return row | (record_of(step) if gold else HIDDEN_DETAIL)
 
 
@@ -92,9 +94,9 @@ HIDDEN_DETAIL: dict[str, Any] = {
 }
 
 
-def row_of(step: TrajectoryStep, representation: str, gold: bool) -> dict[str, Any]:
-    """One stored step in short. Where gold is hidden, all but its place is null. Without a recorded step, what compares
-    it with gold is null."""
+def row_of(step: TrajectoryStep, representation: str, gold: bool, picture: str | None = None) -> dict[str, Any]:
+    """One stored step in short. `picture`: the SHA-256 of its screenshot, if it has one. Where gold is hidden, all but
+    its place is null. Without a recorded step, what compares it with gold is null."""
     turn = step.followed
     decided = {
         "operation": step.operation,
@@ -107,6 +109,7 @@ def row_of(step: TrajectoryStep, representation: str, gold: bool) -> dict[str, A
         "gold_rank": step.gold_rank,
         "milliseconds": step.milliseconds,
         "gold": _gold(step.step) if step.step else None,
+        "screenshot": picture,
         "url": step.url,
         "happened_at": step.happened_at.isoformat() if step.happened_at else None,
         "reward": step.reward,

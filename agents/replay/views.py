@@ -121,6 +121,8 @@ def _data(found: Trajectory, turns: list[dict[str, Any]], seq: int, gold: bool) 
         "url": reverse("trajectory", args=[found.pk]),
         "reviews_url": reverse("trajectory-reviews", args=[found.pk]),
         "steps_url": reverse("api:trajectory-steps", args=[found.pk]),
+        "screenshots_url": reverse("api:screenshot-list"),
+        "pictured": gold and found.recorded_steps().filter(screenshot__isnull=False).exists(),
         "held_url": reverse("held-steps"),
         "drive_url": reverse("trajectory-drive", args=[found.pk]),
         "socket": f"/ws/trajectories/{found.pk}/",

@@ -8,7 +8,7 @@ from agents.models import TrajectoryStep
 from agents.models.steps import MARKED_CANDIDATES
 from agents.replay import rows
 from annotations.models import Step, Target
-from tests.factories import make_conversation, make_run, make_trajectory, make_trajectory_step
+from tests.factories import make_conversation, make_run, make_screenshot, make_trajectory, make_trajectory_step
 
 pytestmark = pytest.mark.django_db
 
@@ -45,6 +45,18 @@ def test_a_row_says_what_was_decided_and_what_was_right():
     assert row["gold"]["operation"] == "TYPE"
     assert row["gold"]["node_ids"] == ["5"]
     assert (row["turn_index"], row["step_index"], row["instruction"]) == (0, 0, "Please do part 1 of the task.")
+
+
+def test_a_row_names_the_screenshot_of_its_recorded_step_without_reading_it(django_assert_num_queries):
+    trajectory = make_trajectory(conversation=make_conversation(turns=1, steps=2))
+    shot = make_screenshot()
+    Step.objects.filter(pk=gold_steps(trajectory)[0].pk).update(screenshot=shot)
+    with django_assert_num_queries(2) as asked:
+        pictured = [row["screenshot"] for row in rows.rows(trajectory, gold=True)]
+    assert pictured == [shot.sha256, None]
+    assert "media_type" not in asked.captured_queries[0]["sql"]
+    assert rows.detail(trajectory, 0, gold=True)["screenshot"] == shot.sha256
+    assert [row["screenshot"] for row in rows.rows(trajectory, gold=False)] == [None, None], "hidden with the gold"
 
 
 def test_progress_counts_what_is_stored():

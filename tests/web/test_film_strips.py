@@ -2,11 +2,14 @@
 And columns of counts end at one edge."""
 
 import re
+import struct
+import zlib
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
-from annotations.models import Step
+from agents.models import Trajectory, TrajectoryStep
+from annotations.models import Screenshot, Step
 from tests import factories
 from tests.app_server import AppServer
 from tests.web import replay_world
@@ -102,6 +105,102 @@ TIMES = """(cells) => cells.map((cell) => cell.querySelector(".took")).filter((o
   const box = one.parentElement.getBoundingClientRect(), own = one.getBoundingClientRect();
   return one.checkVisibility() && own.bottom <= box.bottom + 1 && own.right <= box.right + 1;
 }).map((one) => one.textContent)"""
+
+
+THUMBS = """(cells) => cells.map((cell) => {
+  const place = cell.querySelector(".thumb"), image = place && place.querySelector("img");
+  return place && [Math.round(place.getBoundingClientRect().height), Boolean(image)];
+})"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [640, 1280])
+def test_stored_screenshots_are_in_the_cells_in_places_that_are_kept(
+    app_server: AppServer, page: Page, sign_in, width: int
+) -> None:
+    world = make_replay()
+    shot = factories.make_screenshot(_drawing())
+    Step.objects.filter(pk__in=[step.pk for step in world.steps[:5]]).update(screenshot=shot)
+    sign_in(factories.make_user("reader", world.trajectory.run.dataset.project))
+    page.set_viewport_size({"width": width, "height": 900})
+    held: list[Route] = []
+    page.route("**/api/screenshots/**", lambda route: held.append(route))  # they are on their way
+    page.goto(app_server.url(f"/trajectories/{world.trajectory.pk}/steps/3/"))
+    cells = page.locator("#film .cell")
+    expect(page.locator("#film .thumb img")).to_have_count(5)
+    assert cells.evaluate_all(THUMBS) == [[40, True]] * 5 + [[40, False]] * 3
+    before = cells.evaluate_all("(all) => all.map((one) => JSON.stringify(one.getBoundingClientRect()))")
+    for _ in range(50):
+        if held:
+            break
+        page.wait_for_timeout(100)
+    for route in held:
+        route.continue_()
+    page.unroute("**/api/screenshots/**")
+    page.wait_for_function("() => document.querySelector('#film .thumb img').naturalWidth > 0")
+    assert cells.evaluate_all("(all) => all.map((one) => JSON.stringify(one.getBoundingClientRect()))") == before
+    assert cells.evaluate_all(OVERLAP) == []
+    assert cells.evaluate_all("(all) => all.filter((one) => one.scrollHeight > one.clientHeight).length") == 0
+
+
+def test_without_screenshots_no_place_is_kept(app_server: AppServer, page: Page, sign_in) -> None:
+    trajectory = make_replay().trajectory
+    sign_in(factories.make_user("reader", trajectory.run.dataset.project))
+    page.goto(app_server.url(f"/trajectories/{trajectory.pk}/steps/3/"))
+    expect(page.locator("#film .cell")).to_have_count(8)
+    assert page.locator("#film").bounding_box()["height"] == 60
+    expect(page.locator("#film :is(img, .thumb)")).to_have_count(0)
+
+
+def _drawing() -> bytes:
+    """A screenshot of some size: 320 by 200 pixels, in stripes."""
+    line = b"\x00" + b"\xf0\xf0\xf0" * 40 + b"\x3b\x5b\xdb" * 280
+    header = struct.pack(">IIBBBBB", 320, 200, 8, 2, 0, 0, 0)
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(line * 200)), (b"IEND", b""))
+    chunks = (
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data)) for name, data in parts
+    )
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+@pytest.mark.slow
+def test_a_strip_of_2000_steps_shows_the_screenshot_under_the_mouse_and_reads_no_other(
+    app_server: AppServer, page: Page, sign_in
+) -> None:
+    trajectory = _long_replay(2_000, factories.make_screenshot(_drawing()))
+    sign_in(factories.make_user("reader", trajectory.run.dataset.project))
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/api/screenshots/" in request.url else None)
+    page.goto(app_server.url(f"/trajectories/{trajectory.pk}/steps/3/"))
+    cells = page.locator("#film .cell")
+    expect(cells).to_have_count(2_000)
+    expect(page.locator("#film :is(img, .thumb)")).to_have_count(0)
+    assert page.locator("#film").bounding_box()["height"] == 60
+    assert asked == []
+    cells.nth(20).hover()
+    preview = page.locator(".film-preview")
+    expect(preview.locator("img")).to_be_visible()
+    box, strip = preview.bounding_box(), page.locator("#film").bounding_box()
+    assert (box["width"], box["height"]) == (240, 150)
+    assert box["y"] + box["height"] <= strip["y"]
+    assert len(asked) == 1
+    page.mouse.move(400, 20)
+    expect(preview).to_have_count(0)
+
+
+def _long_replay(count: int, shot: Screenshot) -> Trajectory:
+    """A trajectory of one long turn, of which each recorded step has the same page and screenshot."""
+    conversation = factories.make_conversation(turns=1, steps=1)
+    first = Step.objects.get(turn__conversation=conversation)
+    Step.objects.filter(pk=first.pk).update(screenshot=shot)
+    same = {"turn_id": first.turn_id, "snapshot_id": first.snapshot_id, "screenshot": shot, "operation": "CLICK"}
+    Step.objects.bulk_create(Step(index=index, source_id=f"s{index}", **same) for index in range(1, count))
+    run = factories.make_run(conversation.dataset, state="done")
+    trajectory = factories.make_trajectory(run, conversation, stored=0, state="done")
+    steps = Step.objects.filter(turn=first.turn_id).order_by("index")
+    decided = {"run": run, "trajectory": trajectory, "operation": "CLICK", "node_id": "9", "success": True}
+    TrajectoryStep.objects.bulk_create(TrajectoryStep(step=step, seq=step.index, **decided) for step in steps)
+    return trajectory
 
 
 EDGES = """(rows) => rows.map((row) => [...row.querySelectorAll("td.n")].map((cell) => {

@@ -90,7 +90,7 @@ def test_five_hundred_steps_start_with_less_than_200_kilobytes_in_a_fixed_number
     conversation = factories.make_conversation(turns=100, steps=5)
     trajectory = factories.make_trajectory(conversation=conversation)
     client = signed_in(factories.make_user("reader", trajectory.run.dataset.project))
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(17):
         response = client.get(f"/trajectories/{trajectory.pk}/steps/250/")
     assert len(data_of(response)["progress"]["steps"]) == 500
     assert len(response.content) < 200_000

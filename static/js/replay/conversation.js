@@ -1,5 +1,5 @@
 // The left pane and the film strip: every step of the conversation, stored or not, and where we are.
-import { actionText, make, milliseconds, the } from "../shared/elements.js";
+import { actionText, around, make, milliseconds, the } from "../shared/elements.js";
 
 const SAID = { ok: "right", bad: "wrong", done: "decided", running: "being decided", pending: "not decided yet" };
 const DENSE = 60; // cells; above it they carry no numbers
@@ -80,10 +80,22 @@ export class ConversationPane {
 
 /** One cell per step, turns apart: solid green foot for right, double red with a cross for wrong. */
 export class FilmStrip {
-  /** @param {HTMLElement} root @param {import("./store.js").ReplayStore} store */
-  constructor(root, store) {
+  /** @type {HTMLElement | null} */
+  #preview = null;
+
+  /**
+   * @param {HTMLElement} root
+   * @param {import("./store.js").ReplayStore} store
+   * @param {{screenshots: string | null}} options where screenshots are; null: no step has one, and no place is kept
+   */
+  constructor(root, store, { screenshots }) {
     this.root = root;
     this.store = store;
+    this.screenshots = screenshots;
+    if (screenshots) {
+      root.addEventListener("pointerover", (event) => this.#showPreview(around(event, ".cell")));
+      root.addEventListener("pointerleave", () => this.#showPreview(null));
+    }
     /** @type {HTMLAnchorElement[]} */
     this.cells = [];
     this.build();
@@ -94,7 +106,9 @@ export class FilmStrip {
     const { root, store } = this;
     this.cells = [];
     root.replaceChildren();
-    root.classList.toggle("dense", store.total > DENSE);
+    const isDense = store.total > DENSE;
+    root.classList.toggle("dense", isDense);
+    root.classList.toggle("pictured", Boolean(this.screenshots) && !isDense);
     for (const turn of store.turns) {
       const group = make("div.reel", {
         "data-steps": turn.step_count,
@@ -110,6 +124,7 @@ export class FilmStrip {
   #cell(seq) {
     // The pane holds the same links in the order of reading; these are for the mouse.
     const cell = make("a.cell", { href: `${this.store.url}steps/${seq}/`, "data-seq": seq, tabindex: -1 });
+    if (this.root.classList.contains("pictured")) cell.append(make("span.thumb"));
     cell.append(make("span.when", {}, seq + 1, make("span.took")), make("span.did"));
     this.cells.push(cell);
     this.update(seq);
@@ -127,6 +142,36 @@ export class FilmStrip {
     the(cell, ".took").textContent = took;
     const parts = [shown ? actionText(shown) : "", SAID[mark], took];
     cell.title = `Step ${seq + 1}: ${parts.filter(Boolean).join(" · ")}`;
+    this.#showThumb(cell, shown?.screenshot);
+  }
+
+  /** The screenshot in the place that is kept for it, read when the cell comes into view. @param {HTMLElement} cell @param {string | null | undefined} screenshot */
+  #showThumb(cell, screenshot) {
+    const thumb = screenshot && this.root.classList.contains("pictured") ? cell.querySelector(".thumb") : null;
+    if (!thumb || !screenshot || thumb.hasChildNodes()) return;
+    thumb.append(this.#image(screenshot, true));
+  }
+
+  /** @param {string} screenshot @param {boolean} isLazy */
+  #image(screenshot, isLazy) {
+    const src = `${this.screenshots}${screenshot}/image/`;
+    const image = make("img", { loading: isLazy ? "lazy" : "eager", decoding: "async", alt: "", src });
+    image.addEventListener("error", () => image.remove()); // no sign of a picture that is not there
+    return image;
+  }
+
+  /** Cells of long strips are too narrow for a picture: the one under the mouse is shown above the strip. @param {Element | null} cell */
+  #showPreview(cell) {
+    const row = cell instanceof HTMLElement ? this.store.rows.get(Number(cell.dataset.seq)) : undefined;
+    const screenshot = this.root.classList.contains("dense") ? told(row)?.screenshot : null;
+    this.#preview?.remove();
+    this.#preview = null;
+    if (!screenshot || !cell) return;
+    this.#preview = make("div.film-preview", { "aria-hidden": "true" }, this.#image(screenshot, false));
+    this.root.after(this.#preview);
+    const [place, strip] = [cell.getBoundingClientRect(), this.root.getBoundingClientRect()];
+    const left = Math.min(place.left, window.innerWidth - this.#preview.offsetWidth - 8);
+    Object.assign(this.#preview.style, { left: `${left}px`, bottom: `${window.innerHeight - strip.top + 6}px` });
   }
 
   /** A step that people judged: the first letter of what they said. @param {number} seq @param {string} [verdict] */

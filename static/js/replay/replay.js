@@ -18,7 +18,7 @@ const watched = new URLSearchParams(location.search).has("watch") && data.progre
 if (watched) data.progress.steps = []; // they are shown one after the other, from the first on
 const store = new ReplayStore(data);
 const conversation = new ConversationPane(element("conversation"), store);
-const film = new FilmStrip(element("film"), store);
+const film = new FilmStrip(element("film"), store, { screenshots: data.pictured ? data.screenshots_url : null });
 const page = new SnapshotPane(element("page"), {
   url: data.url,
   onKey: press,
