@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from django.db import models
-from django.db.models import Avg, Count, Min, Q, Sum
+from django.db.models import Avg, BooleanField, Case, Count, Min, Q, Sum, When
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 
@@ -73,6 +73,23 @@ class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
             reward=Sum("steps__reward"),
         )
 
+    def with_metric(self, full_reward: float) -> Self:
+        """Annotate `right`: whether an episode got the full reward, or every action is the recorded one. None for an
+        episode without a reward, and where nothing is decided."""
+        recorded = Q(steps__step__isnull=False)
+        rows = self.annotate(
+            earned=Sum("steps__reward", filter=Q(steps__step=None)),
+            compared=Count("steps", filter=recorded),
+            wrong=Count("steps", filter=recorded & Q(steps__success=False)),
+        )
+        cases = (
+            When(earned__gte=full_reward, then=True),
+            When(earned__isnull=False, then=False),
+            When(wrong__gt=0, then=False),
+            When(compared__gt=0, then=True),
+        )
+        return rows.annotate(right=Case(*cases, output_field=BooleanField(null=True)))
+
     def with_outcome(self) -> Self:
         """Episodes with `reward`, that of their end, and `done`, the number of steps that they took."""
         own = self.select_related("conversation__website").filter(steps__step=None)
@@ -93,6 +110,7 @@ class Trajectory(models.Model):
     reward: float | None  # of an episode, where it is read `with_outcome` or `with_results`
     done: int
     by_people: int  # of its steps, likewise
+    right: bool | None  # where it is read `with_metric`
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="trajectories")
     conversation = models.ForeignKey(Conversation, models.PROTECT, related_name="trajectories")

@@ -105,6 +105,7 @@ def _page(request: HttpRequest, found: Trajectory, seq: int) -> HttpResponse:
     decides = rights.can("review", project)
     data = _data(found, turns, seq, gold) | {"queue": "" if queue is None else str(queue), "decides": decides}
     data |= {"me": request.user.get_username(), "live": found.run.dataset.is_live}
+    data["whole"] = "whole" in request.GET
     data["typed"] = bool(found.conversation.extra.get("typed"))
     return render(request, "agents/replay.html", context | {"data": data, "next_asked": asked})
 

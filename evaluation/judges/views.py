@@ -15,6 +15,7 @@ from evaluation.judges.filters import PEOPLE, SAID, JudgeVerdictFilter
 from evaluation.judges.forms import JudgingForm
 from evaluation.models import JudgeVerdict, Study
 from evaluation.models.judges import JudgeVerdictQuerySet
+from evaluation.reviews.forms import ListedQueueForm
 from evaluation.scores.exporting import to_csv
 
 COLUMNS = (
@@ -44,14 +45,19 @@ def told_verdicts(user: User) -> JudgeVerdictQuerySet:
     return rules.gold_filter(user, rows, "trajectory__conversation__split", "trajectory__run__dataset__project")
 
 
-@require_GET
+@require_http_methods(["GET", "POST"])
 def study_judges(request: HttpRequest, pk: int) -> HttpResponse:
-    """What judges say of each trajectory of a study, and why, beside what people say."""
+    """What judges say of each trajectory of a study, and why, beside what people say; POST puts the first trajectories
+    of the list, as it is filtered and ordered, into a queue of review."""
     study, rows = _study(request, pk), _rows(request, pk)
     chosen = JudgeVerdictFilter(request.GET, queryset=rows, request=request)
     if not chosen.is_valid():
         raise Http404
     runs = list(study.runs.order_by("pk"))
+    form = ListedQueueForm(request.POST or None)
+    listed = dict.fromkeys(_ordered(request, chosen).values_list("trajectory", flat=True)) if form.is_bound else {}
+    if form.is_bound and (queue := form.ask_of(signed_in(request), study, listed)):
+        return redirect("review-queue", queue.pk)
     names = rows.order_by("judge").values_list("judge", flat=True).distinct()
     unfinished = Job.objects.unfinished().filter(kind=Job.Kind.JUDGE, project=study.project)
     context = {
@@ -65,6 +71,8 @@ def study_judges(request: HttpRequest, pk: int) -> HttpResponse:
         "is_drawn": request.GET.get("order") == DRAWN,
         "runs": runs,
         "hidden": not all(rules.sees_gold(request.user, study.project, run.split) for run in runs),
+        "queue_form": form,
+        "may_ask": rules.can(request.user, "manage", study.project),
         "may_judge": rules.can(request.user, Job.Kind.JUDGE, study.project),
         "job": next((one for one in unfinished if {*one.params["runs"]} & {run.pk for run in runs}), None),
     }

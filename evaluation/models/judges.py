@@ -19,9 +19,7 @@ class JudgeVerdictQuerySet(models.QuerySet["JudgeVerdict"]):
     def with_people(self) -> Self:
         """Annotate `people`: whether most people who reviewed the whole trajectory, as it is now, call it right. None:
         as many call it wrong, or nobody said anything; a broken page counts in nothing."""
-        given = Review.objects.standing().filter(
-            trajectory=OuterRef("trajectory"), step=None, changed_at__gte=OuterRef("trajectory__updated_at")
-        )
+        given = Review.objects.of_wholes().filter(trajectory=OuterRef("trajectory"))
         counted = given.exclude(verdict=ReviewVerdict.PAGE_BROKEN).order_by().values("trajectory")
         lead = Sum(Case(When(verdict__in=RIGHT, then=Value(1)), default=Value(-1)))
         rows = self.annotate(lead=Subquery(counted.annotate(lead=lead).values("lead")))

@@ -1,24 +1,23 @@
-"""Queues of steps that people are asked to judge: how the steps were chosen, by how many people each is judged, and
-progress."""
+"""Queues of steps, or of whole trajectories, that people are asked to judge: how they were chosen, by how many people
+each is judged, and progress."""
 
 from collections.abc import Sequence
 from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, When
+from django.db.models.functions import Coalesce
 
-from agents.models import TrajectoryStep
+from agents.models import Trajectory, TrajectoryStep
 from annotations.models import Project
 from annotations.models.projects import Account
-from evaluation.models.reviews import Review
+from evaluation.models.reviews import Review, ReviewQuerySet
 from evaluation.models.studies import Study
-
-STANDS = ~Q(step__reviews__verdict="")
 
 
 class ReviewChoice(models.TextChoices):
-    """How the steps of a queue are chosen."""
+    """How the steps, or whole trajectories, of a queue are chosen."""
 
     RANDOM = "random", "at random"
     FAILURES = "failures", "failures, at random"
@@ -26,24 +25,29 @@ class ReviewChoice(models.TextChoices):
     DISAGREE = "disagree", "where runs of the study disagree, at random"
     SCANNER = "scanner", "what a scanner found, at random"
     FORESEEN = "foreseen", "wrong predictions of what the recorded action does, at random"
+    WHOLE_RANDOM = "whole_random", "whole trajectories, at random"
+    WHOLE_FAILURES = "whole_failures", "whole trajectories that failed by the metric, at random"
+    WHOLE_JUDGED = "whole_judged", "whole trajectories that a judge calls a failure, at random"
+    WHOLE_DISAGREE = "whole_disagree", "whole trajectories on which a judge and the metric differ, at random"
+    WHOLE_LISTED = "whole_listed", "whole trajectories, in the order of a list"
 
 
 class ReviewQueueQuerySet(models.QuerySet["ReviewQueue"]):
     def with_size(self) -> Self:
-        """Annotate `size`, the number of steps of each queue."""
+        """Annotate `size`, for how many steps or trajectories each queue asks."""
         return self.annotate(size=Count("tasks"))
 
 
 class ReviewQueue(models.Model):
-    """Some steps of a study's runs, in an order, each to be judged by `overlap` people."""
+    """Some steps of a study's runs, or whole trajectories, in an order, each to be judged by `overlap` people."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="review_queues")
     study = models.ForeignKey(Study, models.CASCADE, related_name="review_queues")
-    choice = models.CharField(max_length=10, choices=ReviewChoice.choices)
+    choice = models.CharField(max_length=16, choices=ReviewChoice.choices)
     scanner = models.CharField(max_length=60, blank=True, help_text="Whose findings it asks of, where that is chosen.")
-    population = models.PositiveIntegerField(help_text="Steps that were chosen from.")
-    said_right = models.PositiveIntegerField(help_text="Of these, how many are right by recorded gold.")
-    overlap = models.PositiveSmallIntegerField(default=1, help_text="People that judge each step.")
+    population = models.PositiveIntegerField(help_text="Steps, or trajectories, that were chosen from.")
+    said_right = models.PositiveIntegerField(help_text="Of these, how many are right by recorded gold or reward.")
+    overlap = models.PositiveSmallIntegerField(default=1, help_text="People that judge each.")
     seed = models.BigIntegerField(default=0)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -57,47 +61,97 @@ class ReviewQueue(models.Model):
         chosen = self.get_choice_display().partition(":")[0].partition(",")[0]
         return f"{self.study}: {chosen}{f' ({self.scanner})' if self.scanner else ''}"
 
-    def ask(self, steps: Sequence[int]) -> None:
-        """Put these steps of trajectories, given by key, into the queue in this order."""
-        rows: Any = [ReviewTask(queue=self, step_id=step, place=place) for place, step in enumerate(steps)]
-        ReviewTask.objects.bulk_create(rows)
+    @property
+    def is_whole(self) -> bool:
+        """Whether it asks of whole trajectories, where others ask of steps."""
+        return self.choice.startswith("whole_")
+
+    @property
+    def is_random(self) -> bool:
+        """Whether each had the same chance to come into it, so that it tells of all there are."""
+        return self.choice in (ReviewChoice.RANDOM, ReviewChoice.WHOLE_RANDOM)
+
+    @property
+    def noun(self) -> str:
+        """What it asks of: "step" or "trajectory"."""
+        return "trajectory" if self.is_whole else "step"
+
+    @property
+    def nouns(self) -> str:
+        return "trajectories" if self.is_whole else "steps"
+
+    def ask(self, keys: Sequence[int]) -> None:
+        """Put these into the queue in this order: steps of trajectories, or whole trajectories, by key."""
+        found = TrajectoryStep.objects.filter(pk__in=() if self.is_whole else keys)
+        of_step = dict(found.values_list("pk", "trajectory"))
+        told: Any = ({"trajectory_id": of_step.get(key, key), "step_id": key if of_step else None} for key in keys)
+        ReviewTask.objects.bulk_create(ReviewTask(queue=self, place=place, **about) for place, about in enumerate(told))
+
+    def reviews(self) -> ReviewQuerySet:
+        """The reviews of what it asks of."""
+        if self.is_whole:
+            return Review.objects.of_wholes().filter(trajectory__review_tasks__queue=self)
+        return Review.objects.standing().filter(step__review_tasks__queue=self)
 
     @property
     def probability(self) -> float | None:
-        """The probability with which any step of the study came into the queue; None where steps were not chosen at
+        """The probability with which each of the study's came into the queue; None where they were not chosen at
         random."""
-        return self.tasks.count() / self.population if self.choice == ReviewChoice.RANDOM and self.population else None
+        return self.tasks.count() / self.population if self.is_random and self.population else None
 
 
 class ReviewTaskQuerySet(models.QuerySet["ReviewTask"]):
     def counted(self) -> Self:
-        """Annotate `given`, by how many people each step is judged."""
-        return self.annotate(given=Count("step__reviews", filter=STANDS, distinct=True))
+        """Annotate `given`, by how many people each is judged."""
+        of_step, of_whole = _reviews_of_task()
+        given = Case(When(step=None, then=of_whole.counted("trajectory")), default=of_step.counted("step"))
+        return self.annotate(given=Coalesce(given, 0))
 
     def done(self) -> Self:
-        """Tasks whose step is judged by as many people as were asked for."""
-        return self.counted().filter(given__gte=models.F("queue__overlap"))
+        """Tasks that as many people have judged as were asked for."""
+        return self.counted().filter(given__gte=F("queue__overlap"))
 
     def left_for(self, user: Account) -> Self:
         """Tasks that this person may still judge, in order."""
-        own = Review.objects.standing().filter(step=OuterRef("step"), reviewer=user)
-        return self.counted().filter(~Exists(own), given__lt=models.F("queue__overlap")).order_by("place")
+        of_step, of_whole = (Exists(rows.filter(reviewer=user)) for rows in _reviews_of_task())
+        left = self.counted().filter(~of_step, given__lt=F("queue__overlap"))
+        return left.exclude(Q(of_whole, step=None)).order_by("place")
 
 
 class ReviewTask(models.Model):
-    """A step of a queue, which people are asked to judge."""
+    """A step, or a whole trajectory, that people are asked to judge."""
 
     given: int  # where it is `counted`
 
     queue = models.ForeignKey(ReviewQueue, models.CASCADE, related_name="tasks")
-    step = models.ForeignKey(TrajectoryStep, models.CASCADE, related_name="review_tasks")
+    trajectory = models.ForeignKey(Trajectory, models.CASCADE, related_name="review_tasks")
+    step = models.ForeignKey(
+        TrajectoryStep,
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="review_tasks",
+        help_text="Empty: the whole.",
+    )
     place = models.PositiveIntegerField()
 
     objects = ReviewTaskQuerySet.as_manager()
 
     class Meta:
         ordering = ["queue", "place"]
-        constraints = [models.UniqueConstraint(fields=["queue", "step"], name="step_asked_once_per_queue")]
+        constraints = [
+            models.UniqueConstraint(fields=["queue", "step"], name="step_asked_once_per_queue"),
+            models.UniqueConstraint(
+                fields=["queue", "trajectory"], condition=Q(step=None), name="whole_asked_once_per_queue"
+            ),
+        ]
 
     def __str__(self) -> str:
-        return f"{self.place + 1}: step {self.step_id}"  # the step would be read whole, with its trace
+        about = f"step {self.step_id}" if self.step_id else f"trajectory {self.trajectory_id}"
+        return f"{self.place + 1}: {about}"  # the step would be read whole, with its trace
+
+
+def _reviews_of_task() -> tuple[ReviewQuerySet, ReviewQuerySet]:
+    """The reviews of a task's step, and those of its whole trajectory, for queries of tasks."""
+    of_step = Review.objects.standing().filter(step=OuterRef("step"))
+    return of_step, Review.objects.of_wholes().filter(trajectory=OuterRef("trajectory"))

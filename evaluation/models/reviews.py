@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Exists, F, OuterRef, Q, Subquery
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.utils import timezone
 
@@ -136,6 +136,14 @@ class ReviewQuerySet(models.QuerySet["Review"]):
 
     def of_whole(self, trajectory: Trajectory) -> Self:
         return self.filter(trajectory=trajectory, step=None)
+
+    def of_wholes(self) -> Self:
+        """Standing reviews of whole trajectories as they are now: what was said before one grew counts no more."""
+        return self.standing().filter(step=None, changed_at__gte=F("trajectory__updated_at"))
+
+    def counted(self, by: str) -> Subquery:
+        """How many there are, for each of what they are `by`, for a query of others."""
+        return Subquery(self.order_by().values(by).annotate(n=Count("pk")).values("n"))
 
     def of_steps_of(self, run: Run) -> Self:
         """Standing reviews of the run's recorded steps, oldest first, whichever run they were given in; without those

@@ -38,5 +38,5 @@ class ReviewQueueAdmin(MadeElsewhere, ShowsGold):
 
 @admin.register(ReviewTask)
 class ReviewTaskAdmin(MadeElsewhere, ShowsGold):
-    list_display = ["queue_id", "place", "step_id"]
+    list_display = ["queue_id", "place", "trajectory_id", "step_id"]
     search_fields = ["=queue__id"]

@@ -13,8 +13,9 @@ from annotations.access import idempotency, rules
 from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.access.people import signed_in
 from annotations.models import Scope
-from evaluation.models import BadReview, Review, ReviewChoice, ReviewQueue
+from evaluation.models import BadReview, Review, ReviewQueue
 from evaluation.reviews import deciding, serializers
+from evaluation.reviews.choosing import QueueDemand
 from evaluation.reviews.estimating import estimate, run_rates
 from evaluation.reviews.filters import ReviewFilter, ReviewQueueFilter
 
@@ -69,7 +70,7 @@ class ReviewViewSet(ReadOnlyViewSet):
 
 
 class ReviewQueueViewSet(ReadOnlyViewSet):
-    """Steps that people are asked to judge; queues of steps whose gold is hidden are left out."""
+    """Steps, or whole trajectories, that people are asked to judge; queues over hidden gold are left out."""
 
     queryset = ReviewQueue.objects.select_related("project", "created_by").with_size().order_by("id")
     serializer_class = serializers.ReviewQueueSerializer
@@ -88,13 +89,14 @@ class ReviewQueueViewSet(ReadOnlyViewSet):
         parameters=[idempotency.PARAMETER],
     )
     def create(self, request: Request) -> Response:
-        """Ask people to judge steps of a study."""
+        """Ask people to judge steps of a study, or whole trajectories."""
         wanted = serializers.ReviewQueueRequestSerializer(data=request.data, context=self.get_serializer_context())
         wanted.is_valid(raise_exception=True)
 
         def work() -> Response:
             try:
-                made = deciding.ask_for_reviews(signed_in(request), **wanted.validated_data)
+                asked = dict(wanted.validated_data)
+                made = deciding.ask_for_reviews(signed_in(request), asked.pop("study"), QueueDemand(**asked))
             except ValueError as error:
                 raise ValidationError({"detail": str(error)}) from error
             return Response(self.get_serializer(self.queryset.get(pk=made.pk)).data, status=status.HTTP_201_CREATED)
@@ -109,23 +111,22 @@ class ReviewQueueViewSet(ReadOnlyViewSet):
     @extend_schema(responses=serializers.QueueProgressSerializer, filters=False)
     @action(detail=True)
     def progress(self, request: Request, pk: str) -> Response:
-        """How many steps are judged, and how many are left for you."""
+        """How much is judged, and how much is left for you."""
         told = deciding.progress_for(signed_in(request), self._opened())
         return Response(serializers.QueueProgressSerializer(told).data)
 
     @extend_schema(responses=serializers.NextAskedSerializer, filters=False)
     @action(detail=True)
     def next(self, request: Request, pk: str) -> Response:
-        """The step that you are asked to judge next."""
+        """What you are asked to judge next: a step, or (`seq` null) a whole trajectory."""
         found = deciding.next_asked(signed_in(request), self._opened())
         return Response(serializers.NextAskedSerializer({"next": found}).data)
 
     @extend_schema(responses=serializers.QueueAgreementSerializer, filters=False)
     @action(detail=True)
     def agreement(self, request: Request, pk: str) -> Response:
-        """What the verdicts say of recorded gold, of how well it judges, and of the true success rate."""
+        """What the verdicts say of recorded gold or reward, of how well it judges, and of the true success rate."""
         queue = self._opened()
         found = estimate(queue)
-        rates = run_rates(found.calibration, queue.study) if queue.choice == ReviewChoice.RANDOM else []
-        told = serializers.QueueAgreementSerializer(vars(found) | {"runs": rates})
-        return Response(told.data)
+        told = vars(found) | {"runs": run_rates(found.calibration, queue)}
+        return Response(serializers.QueueAgreementSerializer(told).data)

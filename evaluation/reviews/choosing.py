@@ -1,18 +1,19 @@
-"""Chooses the steps of a study that people are asked to judge."""
+"""Chooses the steps of a study that people are asked to judge, and stores queues of them or of whole trajectories."""
 
 import random
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from itertools import islice
-from typing import Any
+from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from agents.models import TrajectoryStep
 from agents.models.steps import TrajectoryStepQuerySet
 from annotations.models.projects import Account
 from evaluation.models import ReviewChoice, ReviewQueue, ScannedRun, Study
 from evaluation.reviews.foreseen import Foreseen
+from evaluation.reviews.wholes import WHOLE_CHOICES, WholeDraw
 from evaluation.scanners import SCANNERS
 
 LARGEST, MOST_PEOPLE = 2_000, 5
@@ -73,27 +74,55 @@ CHOICES: dict[str, Callable[[StepDraw], list[int]]] = {
 }
 
 
-def make_queue(
-    user: Account | None, study: Study, choice: str, size: int, overlap: int, seed: int = 0, scanner: str = ""
-) -> ReviewQueue:
-    """Store a queue of steps of a study. `scanner`: whose findings, where `choice` is that. ValueError where there is
-    nothing to look at."""
-    if choice not in CHOICES:
-        raise ValueError(f"Steps are chosen by one of {', '.join(CHOICES)}.")
-    if (choice == ReviewChoice.SCANNER) != (scanner in SCANNERS):
-        raise ValueError(f"What a scanner found is chosen by one of {', '.join(SCANNERS)}.")
-    if not 1 <= size <= LARGEST:
-        raise ValueError(f"A queue holds 1 to {LARGEST:,} steps.")
-    if not 1 <= overlap <= MOST_PEOPLE:
-        raise ValueError(f"Each step is judged by 1 to {MOST_PEOPLE} people.")
-    rows = TrajectoryStep.objects.filter(run__studies=study, step__isnull=False)
-    seen = ScannedRun.objects.filter(run__studies=study).steps_found(scanner) if scanner else ()
-    found = CHOICES[choice](StepDraw(rows, size, seed, seen))
+class QueueDemand(NamedTuple):
+    """What a queue asks for. `scanner`: whose findings, and `trajectories`: which ones, in which order, where `choice`
+    is that."""
+
+    choice: str
+    size: int
+    overlap: int
+    seed: int = 0
+    scanner: str = ""
+    trajectories: Sequence[int] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        return self.choice in WHOLE_CHOICES
+
+    def check(self) -> None:
+        """ValueError, with the reason, where nothing can be chosen like that."""
+        if self.choice not in CHOICES | WHOLE_CHOICES:
+            raise ValueError(f"What is judged is chosen by one of {', '.join(CHOICES | WHOLE_CHOICES)}.")
+        if (self.choice == ReviewChoice.SCANNER) != (self.scanner in SCANNERS):
+            raise ValueError(f"What a scanner found is chosen by one of {', '.join(SCANNERS)}.")
+        if not 1 <= self.size <= LARGEST:
+            raise ValueError(f"A queue holds 1 to {LARGEST:,} steps or trajectories.")
+        if not 1 <= self.overlap <= MOST_PEOPLE:
+            raise ValueError(f"Each is judged by 1 to {MOST_PEOPLE} people.")
+        if (self.choice == ReviewChoice.WHOLE_LISTED) != bool(self.trajectories):
+            raise ValueError(f"Trajectories are listed where {ReviewChoice.WHOLE_LISTED} is chosen, and only there.")
+
+    def choose(self, study: Study) -> tuple[list[int], dict[str, int]]:
+        """The keys of what is chosen, and the counts of what it was chosen from."""
+        if self.is_whole:
+            wholes = WholeDraw(study.runs.all(), self.size, self.seed, self.trajectories)
+            found, right = wholes.rows, wholes.rows.filter(Q(right=True))
+            return WHOLE_CHOICES[self.choice](wholes), {"population": found.count(), "said_right": right.count()}
+        rows = TrajectoryStep.objects.filter(run__studies=study, step__isnull=False)
+        seen = ScannedRun.objects.filter(run__studies=study).steps_found(self.scanner) if self.scanner else ()
+        counts = {"population": rows.count(), "said_right": rows.filter(success=True).count()}
+        return CHOICES[self.choice](StepDraw(rows, self.size, self.seed, seen)), counts
+
+
+def make_queue(user: Account | None, study: Study, demand: QueueDemand) -> ReviewQueue:
+    """Store a queue of steps of a study, or of whole trajectories. ValueError where there is nothing to look at."""
+    demand.check()
+    found, counts = demand.choose(study)
     if not found:
-        raise ValueError("No stored step of this study can be chosen like that.")
-    counts = {"population": rows.count(), "said_right": rows.filter(success=True).count()}
-    asked: dict[str, Any] = {"choice": choice, "overlap": overlap, "seed": seed, "created_by": user, "scanner": scanner}
+        noun = "trajectory" if demand.is_whole else "step"
+        raise ValueError(f"No stored {noun} of this study can be chosen like that.")
+    asked = {name: getattr(demand, name) for name in ("choice", "overlap", "seed", "scanner")}
     with transaction.atomic():
-        queue = ReviewQueue.objects.create(project=study.project, study=study, **asked, **counts)
+        queue = ReviewQueue.objects.create(project=study.project, study=study, created_by=user, **asked, **counts)
         queue.ask(found)
     return queue

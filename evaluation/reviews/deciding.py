@@ -13,7 +13,7 @@ from evaluation.models import BadReview, Review, ReviewQueue, ReviewReason, Revi
 from evaluation.models.page_regions import BadRegion, PageRegion
 from evaluation.models.review_queues import ReviewQueueQuerySet
 from evaluation.models.reviews import ReviewReasonQuerySet
-from evaluation.reviews.choosing import make_queue
+from evaluation.reviews.choosing import QueueDemand, make_queue
 from evaluation.reviews.counting import wake_on_commit
 
 
@@ -59,8 +59,8 @@ class SaidOfStep(NamedTuple):
 
 
 class QueueProgress(NamedTuple):
-    """How many steps a queue has, how many are judged by as many people as were asked for, and how many are left for
-    one person."""
+    """How much a queue asks for, how much of it by as many people as were asked for, and how much is left for one
+    person."""
 
     size: int
     done: int
@@ -100,38 +100,37 @@ def reasons_for(user: User, project: Project) -> ReviewReasonQuerySet:
     return ReviewReason.objects.ensured_for(project).with_given(rules.shows_gold(user, *ways))
 
 
-def ask_for_reviews(
-    user: User, study: Study, choice: str, size: int, overlap: int, seed: int = 0, scanner: str = ""
-) -> ReviewQueue:
-    """Store a queue of steps of a study for people to judge. ValueError where there is nothing to look at."""
+def ask_for_reviews(user: User, study: Study, demand: QueueDemand) -> ReviewQueue:
+    """Store a queue of steps of a study, or of whole trajectories, for people to judge. ValueError where there is
+    nothing to look at."""
     rules.require(user, "manage", study.project)
     _require_gold(user, study.project, study.runs.values_list("trajectories__conversation__split", flat=True))
-    return make_queue(user, study, choice, size, overlap, seed, scanner)
+    return make_queue(user, study, demand)
 
 
 def studies_to_ask_of(user: User) -> QuerySet[Study]:
-    """Studies with runs, the newest first, of whose steps the user may ask people to judge some."""
+    """Studies with runs, the newest first, of whose steps or trajectories the user may ask people to judge some."""
     studies = Study.objects.filter(project__in=rules.projects(user, "manage"), runs__isnull=False)
     return studies.order_by("-pk").distinct()
 
 
 def queues_for(user: User) -> ReviewQueueQuerySet:
-    """The queues that the user may see. The size of a queue tells how many steps were found wrong or judged
-    differently, so a queue with a step whose gold is hidden is left out."""
+    """The queues that the user may see. The size of a queue tells how much was found wrong or judged
+    differently, so a queue with anything whose gold is hidden is left out."""
     tasks = ReviewTask.objects.filter(queue=OuterRef("pk"))
-    hidden = tasks.exclude(rules.shows_gold(user, "step__trajectory__conversation__split", "queue__project"))
+    hidden = tasks.exclude(rules.shows_gold(user, "trajectory__conversation__split", "queue__project"))
     return rules.visible(user, ReviewQueue.objects.all()).exclude(Exists(hidden))
 
 
 def require_may_open(user: User, queue: ReviewQueue) -> None:
-    """Raise PermissionDenied where the user may not see the gold of all steps of the queue."""
-    # Of its own steps, at most 2,000: of the study, all trajectories would be read at every step that is judged.
-    splits = queue.tasks.values_list("step__trajectory__conversation__split", flat=True)
+    """Raise PermissionDenied where the user may not see the gold of all that the queue asks of."""
+    # Of its own, at most 2,000: of the study, all trajectories would be read at every step that is judged.
+    splits = queue.tasks.values_list("trajectory__conversation__split", flat=True)
     _require_gold(user, queue.project, splits)
 
 
 def next_asked(user: User, queue: ReviewQueue) -> ReviewTask | None:
-    """The next step that this person is asked to judge."""
+    """What this person is asked to judge next."""
     rules.require(user, "review", queue.project)
     return queue.tasks.left_for(user).select_related("step").first()
 

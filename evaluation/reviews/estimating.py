@@ -4,10 +4,13 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from agents.models import Run
+from django.db.models import Q
+
+from agents.models import Run, Trajectory
 from annotations.models import Dataset
+from evaluation.metrics.episodes import FULL_REWARD
 from evaluation.metrics.judged import EstimatedRate, JudgedByPeople, corrected_rate, labels_wanted, sampled_rate, wilson
-from evaluation.models import Review, ReviewChoice, ReviewQueue, ReviewVerdict, Study
+from evaluation.models import Review, ReviewQueue, ReviewVerdict
 from evaluation.models.reviews import ABOUT_GOLD, RIGHT
 
 WIDTH = 0.1  # of the interval that the page says the needed labels for
@@ -15,7 +18,7 @@ PREDICTION = "prediction: "  # how reasons begin that say what is wrong with a p
 
 
 class RunRate(NamedTuple):
-    """The success rate of a run by recorded gold, and corrected for the errors of that gold."""
+    """The success rate of a run by recorded gold or reward, and corrected for the errors of that."""
 
     run: Run
     by_gold: EstimatedRate
@@ -24,23 +27,23 @@ class RunRate(NamedTuple):
 
 @dataclass(frozen=True)
 class QueueEstimate:
-    """Estimates from the steps of a queue that were judged. A step on which as many people say one thing as another is
-    counted nowhere."""
+    """Estimates from what was judged of a queue, steps or whole trajectories. That on which as many people say one
+    thing as another is counted nowhere."""
 
     judged: int
     undecided: int
-    agreement: EstimatedRate  # of steps with several verdicts, how many are unanimous
+    agreement: EstimatedRate  # of what has several verdicts, how much is unanimous
     noise: EstimatedRate  # gold or page is wrong
-    calibration: JudgedByPeople  # of recorded gold as a judge
+    calibration: JudgedByPeople  # of recorded gold, or the reward, as a judge
     by_gold: EstimatedRate
     true_rate: EstimatedRate | None  # of a random queue alone
-    wanted: tuple[int, int] | None  # right and wrong steps to judge for an interval of WIDTH
+    wanted: tuple[int, int] | None  # right and wrong ones to judge for an interval of WIDTH
     reasons: dict[str, EstimatedRate]  # of the verdicts with a reason, the share that each has, most given first
 
 
 class _VerdictByGold(NamedTuple):
     verdict: str
-    by_gold: bool
+    by_gold: bool | None  # None: an episode without a reward
 
 
 def estimate(queue: ReviewQueue) -> QueueEstimate:
@@ -49,12 +52,12 @@ def estimate(queue: ReviewQueue) -> QueueEstimate:
     decided = [one for one in map(_majority, given.values()) if one is not None]
     several = [said for said in given.values() if len(said) > 1]
     unanimous = sum(len({one.verdict for one in said}) == 1 for said in several)
-    usable = [one for one in decided if one.verdict != ReviewVerdict.PAGE_BROKEN]
+    usable = [one for one in decided if one.verdict != ReviewVerdict.PAGE_BROKEN and one.by_gold is not None]
     right = [one for one in usable if one.verdict in RIGHT]
     wrong = [one for one in usable if one.verdict not in RIGHT]
-    strict, lenient = sum(not one.by_gold for one in right), sum(one.by_gold for one in wrong)
+    strict, lenient = sum(not one.by_gold for one in right), sum(bool(one.by_gold) for one in wrong)
     known = JudgedByPeople(len(right), len(right) - strict, len(wrong), len(wrong) - lenient)
-    is_random = queue.choice == ReviewChoice.RANDOM
+    is_random = queue.is_random
     by_gold = wilson(queue.said_right, queue.population)
     return QueueEstimate(
         judged=len(given),
@@ -65,7 +68,7 @@ def estimate(queue: ReviewQueue) -> QueueEstimate:
         by_gold=by_gold,
         true_rate=sampled_rate(queue.said_right, queue.population, len(usable), strict, lenient) if is_random else None,
         wanted=labels_wanted(queue.said_right, queue.population, known, WIDTH) if is_random else None,
-        reasons=_shares(Review.objects.filter(step__review_tasks__queue=queue).by_reason()),
+        reasons=_shares(queue.reviews().by_reason()),
     )
 
 
@@ -79,24 +82,29 @@ def _shares(counts: Counter[str]) -> dict[str, EstimatedRate]:
     return {reason: wilson(count, counts.total()) for reason, count in counts.most_common()}
 
 
-def run_rates(known: JudgedByPeople, study: Study) -> list[RunRate]:
-    """For each run of a study, the success rate that recorded gold gives, and the rate corrected for the errors of
-    gold."""
+def run_rates(known: JudgedByPeople, queue: ReviewQueue) -> list[RunRate]:
+    """For each run of the queue's study, the success rate of its steps, or trajectories, that recorded gold or the
+    reward gives, and the rate corrected for the errors of these. None for a queue that was not drawn at random."""
     found = []
-    for run in study.runs.order_by("pk"):
-        steps = run.steps.filter(step__isnull=False)
-        right, n = steps.filter(success=True).count(), steps.count()
+    for run in queue.study.runs.order_by("pk") if queue.is_random else ():
+        if queue.is_whole:
+            done = run.trajectories.filter(state=Trajectory.State.DONE).with_metric(FULL_REWARD).filter(~Q(right=None))
+            right, n = done.filter(Q(right=True)).count(), done.count()
+        else:
+            steps = run.steps.filter(step__isnull=False)
+            right, n = steps.filter(success=True).count(), steps.count()
         found.append(RunRate(run, wilson(right, n), corrected_rate(right, n, known)))
     return found
 
 
 def _verdicts(queue: ReviewQueue) -> dict[int, list[_VerdictByGold]]:
-    """Step of a trajectory -> what people said of it."""
-    rows = Review.objects.standing().filter(step__review_tasks__queue=queue)
+    """Step of a trajectory, or whole trajectory -> what people said of it."""
     found: dict[int, list[_VerdictByGold]] = defaultdict(list)
-    for step, verdict, success in rows.values_list("step", "verdict", "step__success"):
-        if step is not None:
-            found[step].append(_VerdictByGold(verdict, bool(success)))
+    asked = Trajectory.objects.filter(review_tasks__queue=queue, review_tasks__step=None)
+    right = {one.pk: one.right for one in asked.with_metric(FULL_REWARD)}
+    for step, whole, verdict, success in queue.reviews().values_list("step", "trajectory", "verdict", "step__success"):
+        key, by_gold = (whole, right[whole]) if step is None else (step, success)
+        found[key].append(_VerdictByGold(verdict, by_gold))
     return dict(found)
 
 

@@ -1,4 +1,4 @@
-"""Pages of review queues: the list, the next step to judge, what the verdicts say."""
+"""Pages of review queues: the list, what to judge next, what the verdicts say."""
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -10,7 +10,7 @@ from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.paging import page_of
 from annotations.text.amounts import whole
-from evaluation.models import ReviewChoice, ReviewQueue
+from evaluation.models import ReviewQueue
 from evaluation.reviews.deciding import next_asked, progress_for, queues_for, require_may_open, studies_to_ask_of
 from evaluation.reviews.estimating import WIDTH, estimate, run_rates
 from evaluation.reviews.forms import ReviewQueueForm
@@ -18,7 +18,7 @@ from evaluation.reviews.forms import ReviewQueueForm
 
 @require_http_methods(["GET", "POST"])
 def review_queues(request: HttpRequest) -> HttpResponse:
-    """The queues that the user may see; POST makes a new one of steps of a study."""
+    """The queues that the user may see; POST makes a new one of a study."""
     user, studies = signed_in(request), studies_to_ask_of(signed_in(request))
     form = ReviewQueueForm(request.POST or None, studies, whole(request.GET.get("study", "")))
     if form.is_bound and "study" in form.errors:
@@ -41,7 +41,7 @@ def review_queue(request: HttpRequest, pk: int) -> HttpResponse:
         "may": rules.can(request.user, "review", queue.project),
         "found": found,
         "known": found.calibration,
-        "rates": run_rates(found.calibration, queue.study) if queue.choice == ReviewChoice.RANDOM else [],
+        "rates": run_rates(found.calibration, queue),
         "width": round(WIDTH * 100),
     }
     return render(request, "evaluation/review_queue.html", context)
@@ -49,13 +49,15 @@ def review_queue(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def review_queue_next(request: HttpRequest, pk: int) -> HttpResponse:
-    """The next step that this person is asked to judge, in its replay; the queue's page where none is left."""
+    """What this person is asked to judge next, in its replay; the queue's page where nothing is left."""
     queue = _found(request, pk)
     task = next_asked(signed_in(request), queue)
     if task is None:
         messages.success(request, "You have judged all that this queue asks of you.")
         return redirect("review-queue", queue.pk)
-    return redirect(f"{reverse('trajectory-step', args=[task.step.trajectory_id, task.step.seq])}?queue={queue.pk}")
+    if task.step is None:
+        return redirect(f"{reverse('trajectory', args=[task.trajectory_id])}?queue={queue.pk}&whole=1")
+    return redirect(f"{reverse('trajectory-step', args=[task.trajectory_id, task.step.seq])}?queue={queue.pk}")
 
 
 def _found(request: HttpRequest, pk: int) -> ReviewQueue:

@@ -16,7 +16,7 @@ from evaluation.scanners import SCANNERS
 
 
 class EstimatedRateSerializer(serializers.Serializer):
-    """A share with its 95 % interval, and the number of steps that it is a share of."""
+    """A share with its 95 % interval, and the number of steps or trajectories that it is a share of."""
 
     value = serializers.FloatField()
     low = serializers.FloatField()
@@ -89,42 +89,52 @@ class ReasonsOfSerializer(RequestSerializer):
 
 
 class ReviewQueueSerializer(serializers.ModelSerializer):
-    """Steps of a study that people are asked to judge, and how they were chosen."""
+    """Steps of a study, or whole trajectories, that people are asked to judge, and how they were chosen."""
 
-    size = serializers.IntegerField(read_only=True, help_text="Steps that it asks for.")
+    size = serializers.IntegerField(read_only=True, help_text="Steps, or trajectories, that it asks for.")
+    noun = serializers.CharField(read_only=True, help_text="What it asks of: step or trajectory.")
     created_by = UsernameField(source="created_by.username", default=None, read_only=True)
 
     class Meta:
         model = ReviewQueue
         fields = [
-            *("id", "project", "study", "choice", "scanner", "size", "overlap", "population", "seed"),
+            *("id", "project", "study", "choice", "noun", "scanner", "size", "overlap", "population"),
+            "seed",
             *("created_by", "created_at"),
         ]
 
 
 class ReviewQueueRequestSerializer(RequestSerializer):
-    """Which steps of a study people are to judge."""
+    """Which steps of a study, or whole trajectories, people are to judge."""
 
     study = OwnRowField(queryset=Study.objects.select_related("project"))
     choice = serializers.ChoiceField(choices=ReviewChoice.choices)
     scanner = serializers.ChoiceField(
         choices=sorted(SCANNERS), allow_blank=True, default="", help_text="Whose findings, where that is the choice."
     )
-    size = serializers.IntegerField(min_value=1, max_value=LARGEST, default=50, help_text="How many steps.")
+    trajectories = serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=2**63 - 1),
+        max_length=LARGEST,
+        default=[],
+        help_text="For whole_listed: which ones, in the order in which people are asked.",
+    )
+    size = serializers.IntegerField(min_value=1, max_value=LARGEST, default=50, help_text="How many at most.")
     overlap = serializers.IntegerField(min_value=1, max_value=MOST_PEOPLE, default=1, help_text="People for each.")
-    seed = serializers.IntegerField(min_value=0, max_value=2**53, default=0, help_text="The same draws the same steps.")
+    seed = serializers.IntegerField(min_value=0, max_value=2**53, default=0, help_text="The same draws the same ones.")
 
 
 class QueueProgressSerializer(serializers.Serializer):
-    size = serializers.IntegerField(help_text="Steps that are asked for.")
+    size = serializers.IntegerField(help_text="Steps, or trajectories, that are asked for.")
     done = serializers.IntegerField(help_text="Judged by as many people as were asked for.")
     left = serializers.IntegerField(help_text="That you may still judge.")
 
 
 class AskedStepSerializer(serializers.Serializer):
-    trajectory = serializers.IntegerField(source="step.trajectory_id")
-    seq = serializers.IntegerField(source="step.seq")
-    step = serializers.IntegerField(source="step.pk")
+    """What somebody is asked to judge; `seq` and `step` are null for the whole trajectory."""
+
+    trajectory = serializers.IntegerField(source="trajectory_id")
+    seq = serializers.IntegerField(source="step.seq", default=None, allow_null=True)
+    step = serializers.IntegerField(source="step_id", allow_null=True)
     place = serializers.IntegerField(help_text="In the queue, from 0.")
 
 
@@ -135,7 +145,7 @@ class NextAskedSerializer(serializers.Serializer):
 
 
 class CalibrationSerializer(serializers.Serializer):
-    """How well recorded gold judges, compared with people."""
+    """How well recorded gold, or the reward, judges, compared with people."""
 
     sensitivity = EstimatedRateSerializer()
     specificity = EstimatedRateSerializer()
@@ -145,15 +155,15 @@ class CalibrationSerializer(serializers.Serializer):
 class RunRateSerializer(serializers.Serializer):
     run = serializers.IntegerField(source="run.pk")
     by_gold = EstimatedRateSerializer()
-    corrected = EstimatedRateSerializer(allow_null=True, help_text="For how recorded gold errs.")
+    corrected = EstimatedRateSerializer(allow_null=True, help_text="For how gold or reward errs.")
 
 
 class QueueAgreementSerializer(serializers.Serializer):
-    """What the verdicts of a queue say; only a queue of random steps has `true_rate`, `wanted` and `runs`."""
+    """What the verdicts of a queue say; only a queue drawn at random has `true_rate`, `wanted` and `runs`."""
 
-    judged = serializers.IntegerField(help_text="Steps with a verdict.")
-    undecided = serializers.IntegerField(help_text="Steps on which people are divided; they count in nothing.")
-    agreement = EstimatedRateSerializer(help_text="Of steps with several verdicts, how many are unanimous.")
+    judged = serializers.IntegerField(help_text="Steps, or trajectories, with a verdict.")
+    undecided = serializers.IntegerField(help_text="Those on which people are divided; they count in nothing.")
+    agreement = EstimatedRateSerializer(help_text="Of those with several verdicts, how many are unanimous.")
     noise = EstimatedRateSerializer(help_text="How often gold or page is wrong.")
     calibration = CalibrationSerializer()
     by_gold = EstimatedRateSerializer()
@@ -161,7 +171,7 @@ class QueueAgreementSerializer(serializers.Serializer):
     wanted = serializers.ListField(
         child=serializers.IntegerField(),
         allow_null=True,
-        help_text="Right and wrong steps to judge for an interval of 10 points.",
+        help_text="Right and wrong ones to judge for an interval of 10 points.",
     )
     reasons = serializers.DictField(
         child=EstimatedRateSerializer(), help_text="Of the verdicts with a reason, the share of each reason."

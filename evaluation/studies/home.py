@@ -166,13 +166,13 @@ def next_thing(user: User, ready: list[str], total: int) -> tuple[str, str, str]
 
 
 def to_judge(user: Account) -> list[tuple[ReviewQueue, int]]:
-    """Review queues that still ask this person for steps, newest first, each with how many; queues whose gold they may
-    not see are left out."""
+    """Review queues that still ask this person for verdicts, newest first, each with how many; queues whose gold they
+    may not see are left out."""
     queues = rules.visible(user, ReviewQueue.objects.filter(project__in=rules.projects(user, "review")))
     found = []
     for queue in queues.select_related("study")[:JUDGED]:
         tasks = queue.tasks.all()
-        shown = rules.gold_filter(user, tasks, "step__trajectory__conversation__split", "queue__project")
+        shown = rules.gold_filter(user, tasks, "trajectory__conversation__split", "queue__project")
         if shown.count() == tasks.count() and (left := tasks.left_for(user).count()):
             found.append((queue, left))
     return found

@@ -26,7 +26,7 @@ from annotations.models import Dataset, Project
 from annotations.models.projects import Account
 from annotations.text.amounts import amount
 from evaluation.models import ReviewChoice, ReviewQueue, Study
-from evaluation.reviews.choosing import make_queue
+from evaluation.reviews.choosing import QueueDemand, make_queue
 from evaluation.studies.running import create_study, planned_recipe, publish_on_commit
 
 PART = "sample-studies"
@@ -150,7 +150,7 @@ def ask_reviewers() -> ReviewQueue | None:
         return None
     try:
         _asking().unlink()  # only the process that removes it asks
-        return make_queue(study.created_by, study, ReviewChoice.DISAGREE, STEPS_TO_JUDGE, 1)
+        return make_queue(study.created_by, study, QueueDemand(ReviewChoice.DISAGREE, STEPS_TO_JUDGE, 1))
     except (FileNotFoundError, ValueError):  # ValueError: they never disagree
         return None
 

@@ -9,7 +9,7 @@ from agents.guard.judging import SeenControl
 from agents.models import Connection, Drive, GuardRule, HeldStep, Run, SavedRecipe, Transition
 from annotations.models import Step
 from evaluation.models import ReviewQueue, ReviewTask, RiskForecast, RiskLabel
-from evaluation.reviews.choosing import make_queue
+from evaluation.reviews.choosing import QueueDemand, make_queue
 from tests import factories
 
 TABLES: tuple[type[Model], ...] = (
@@ -29,7 +29,7 @@ def fill_newest_tables(olga: User) -> None:
     GuardRule.objects.create(project=project, of="operation", pattern="*", kind="pay", created_by=olga)
     Connection.objects.create(name="drill", base_url="http://127.0.0.1:9/v1", model="m", key="sk-of-the-drill")
     SavedRecipe.objects.create(project=project, name="wide", parent="grounded", changes={"rank.top_k": "77"})
-    make_queue(olga, factories.make_study(project, [run]), "random", 2, overlap=1)
+    make_queue(olga, factories.make_study(project, [run]), QueueDemand("random", 2, overlap=1))
     conversation = trajectory.conversation
     recorded = Step.objects.filter(turn__conversation=conversation).first()
     assert recorded is not None

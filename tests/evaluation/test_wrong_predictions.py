@@ -15,7 +15,7 @@ from annotations.models import Dataset, Role
 from evaluation.management.commands import probe_world_model
 from evaluation.models import Review, Study
 from evaluation.models.reviews import ReviewReason
-from evaluation.reviews.choosing import make_queue
+from evaluation.reviews.choosing import QueueDemand, make_queue
 from evaluation.reviews.estimating import estimate, kinds_of_error
 from evaluation.reviews.foreseen import Foreseen, foretold
 from tests import factories
@@ -62,7 +62,7 @@ def say(foresaw: Trajectory, seq: int, prediction: str, **more: object) -> int:
 
 
 def asked(study: Study) -> set[int]:
-    return set(make_queue(None, study, "foreseen", 10, 1).tasks.values_list("step", flat=True))
+    return set(make_queue(None, study, QueueDemand("foreseen", 10, 1)).tasks.values_list("step", flat=True))
 
 
 def test_what_came_true_is_not_asked_about(study: Study, foresaw: Trajectory) -> None:

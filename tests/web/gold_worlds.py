@@ -38,7 +38,7 @@ from annotations.pages import snapshot_host
 from annotations.releases import releasing
 from annotations.releases.checking import check_dataset
 from evaluation.models import Review, RiskForecast, RiskLabel
-from evaluation.reviews.choosing import make_queue
+from evaluation.reviews.choosing import QueueDemand, make_queue
 from evaluation.scores.scanning import RunScan
 from tests import factories
 from tests.annotations.small_files import PAGE, write
@@ -236,7 +236,8 @@ def _run(gold: str, world: GoldWorld) -> None:
     study = factories.make_study(world.project, [run])
     study.spent_tokens = 50
     study.save()
-    make_queue(world.people["admin"], study, "random", 2, 1)
+    for choice in ("random", "whole_random"):
+        make_queue(world.people["admin"], study, QueueDemand(choice, 2, 1))
     factories.make_score(run)
     factories.make_shard(run, state="failed", last_error=f"no {gold}", conversation_ids=[world.hidden.pk])
 

@@ -11,7 +11,7 @@ from annotations.models import Role
 from evaluation import tasks
 from evaluation.metrics.judged import wilson
 from evaluation.models import Review, ReviewQueue, ReviewReason, ScannedRun, Study
-from evaluation.reviews.choosing import make_queue
+from evaluation.reviews.choosing import QueueDemand, make_queue
 from evaluation.reviews.validating import ScannerValidation, validate
 from evaluation.scanners import SCANNERS
 from evaluation.scanners.definition import Scanner
@@ -218,7 +218,7 @@ def test_people_are_asked_for_what_a_scanner_found_and_that_says_nothing_of_what
         judge(study, task.step, "agent_wrong", "step repeated")
     user = factories.make_user(Role.ADMIN, study.project)
     assert validate(user, study.project)["loop"] == ScannerValidation(wilson(2, 2), None)
-    make_queue(None, study, "failures", 100, 1)
+    make_queue(None, study, QueueDemand("failures", 100, 1))
     assert validate(user, study.project)["loop"].recall == wilson(2, 2), "now they were chosen for failing, too"
 
 
@@ -226,11 +226,11 @@ def test_people_are_asked_for_what_a_scanner_found_and_that_says_nothing_of_what
 def test_a_queue_of_a_scanner_names_one_that_there_is(choice: str, scanner: str) -> None:
     study, _ = make_study()
     with pytest.raises(ValueError, match="chosen by one of unreadable"):
-        make_queue(None, study, choice, 5, 1, scanner=scanner)
+        make_queue(None, study, QueueDemand(choice, 5, 1, scanner=scanner))
 
 
 def test_nothing_is_asked_of_a_scanner_that_found_nothing() -> None:
     study, run = make_study()
     RunScan(run).store()
     with pytest.raises(ValueError, match="No stored step"):
-        make_queue(None, study, "scanner", 5, 1, scanner="unreadable")
+        make_queue(None, study, QueueDemand("scanner", 5, 1, scanner="unreadable"))

@@ -17,7 +17,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from agents.models import Trajectory
 from annotations.models import Correction, Invite, Release, Session, Step, TurnCorrection, Webhook
 from evaluation.models import Study
-from evaluation.reviews.choosing import make_queue
+from evaluation.reviews.choosing import QueueDemand, make_queue
 from evaluation.scores.scanning import RunScan
 from tests import factories
 from tests.quick import first_is_quick
@@ -252,7 +252,9 @@ def make_world_of_pages() -> World:
             ).pk,
             "deliveries": hook.deliveries.create(event="item.passed", payload={}).pk,
             "verifications": verdict.pk,
-            "review queue": make_queue(None, Study.objects.get(pk=world.keys["studies"]), "random", 1, 1).pk,
+            "review queue": make_queue(
+                None, Study.objects.get(pk=world.keys["studies"]), QueueDemand("random", 1, 1)
+            ).pk,
             "held steps": factories.make_held_step(Trajectory.objects.get(pk=world.keys["trajectories"])).pk,
             "drive": factories.make_drive(Trajectory.objects.get(pk=world.keys["trajectories"])).pk,
             "project slug": project.slug,

@@ -9,7 +9,7 @@ from django.urls import reverse
 from agents.models import Run, Trajectory
 from annotations.models import Project, Role
 from evaluation.models import Review, ReviewQueue, Study
-from evaluation.reviews.choosing import make_queue
+from evaluation.reviews.choosing import QueueDemand, make_queue
 from evaluation.reviews.estimating import estimate, run_rates
 from tests import factories
 from tests.signed_in import client_of
@@ -41,7 +41,7 @@ def admin(project: Project) -> Client:
 
 
 def queue_of(study: Study, choice: str = "random", size: int = 100, **more) -> ReviewQueue:
-    return make_queue(None, study, choice, size, **({"overlap": 1} | more))
+    return make_queue(None, study, QueueDemand(choice, size, **({"overlap": 1} | more)))
 
 
 def test_an_admin_asks_and_a_reviewer_is_led_from_step_to_step(study, project, trajectory, admin) -> None:
@@ -139,7 +139,7 @@ def test_the_verdicts_tell_noise_errors_of_gold_and_the_true_score(study, trajec
     assert (found.noise.value, found.noise.n) == (0.25, 4)
     assert found.calibration == (3, 1, 1, 1)
     assert found.true_rate == pytest.approx((0.75, 0.75, 0.75, 4)), "all there is was looked at"
-    (rate,) = run_rates(found.calibration, queue.study)
+    (rate,) = run_rates(found.calibration, queue)
     assert rate.by_gold.value == 1 / queue.population
     assert estimate(queue_of(study, "failures")).true_rate is None, "of what was chosen for failing"
 

@@ -20,7 +20,7 @@ from annotations.models import (
 from annotations.releases.checking import check_dataset
 from annotations.releases.releasing import make_release
 from evaluation.models import Review
-from evaluation.reviews.choosing import make_queue
+from evaluation.reviews.choosing import QueueDemand, make_queue
 from tests import factories
 
 LISTS = (
@@ -109,7 +109,7 @@ def make_world(split: str = "train") -> World:
         "studies": study.pk,
         "shards": factories.make_shard(trajectory.run).pk,
         "scores": factories.make_score(trajectory.run).pk,
-        "review-queues": make_queue(None, study, "random", 2, 1).pk,
+        "review-queues": make_queue(None, study, QueueDemand("random", 2, 1)).pk,
         "judge-verdicts": factories.make_judge_verdict(trajectory).pk,
         "reviews": Review.objects.give(trajectory, trajectory.steps.first(), factories.make_user(), "gold_wrong").pk,
     }

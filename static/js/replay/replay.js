@@ -32,6 +32,8 @@ const side = new SidePane(element("side"), store, {
 });
 const reviews = new ReviewBar(element("review"), {
   url: data.reviews_url,
+  isWhole: data.whole,
+  onTurn: () => current >= 0 && window.history.replaceState(null, "", address(current)),
   say,
   onChange: onReviews,
   regions: {
@@ -128,6 +130,7 @@ function address(seq) {
   const query = new URLSearchParams();
   if (page.tab !== "page") query.set("tab", page.tab);
   if (data.queue) query.set("queue", data.queue);
+  if (reviews.isWhole) query.set("whole", "1");
   if (onlyFailures) query.set("only", "failures");
   return `${data.url}steps/${seq}/${query.size ? `?${query}` : ""}`;
 }
@@ -299,7 +302,7 @@ function bindKeys() {
     ["c", "Copy the link to this step", copyLink],
   ];
   const asked = /** @type {HTMLAnchorElement | null} */ (document.getElementById("next-asked"));
-  if (asked) keys.push(["q", "Next step of the review queue", () => nextAsked(asked)]);
+  if (asked) keys.push(["q", "Next of the review queue", () => nextAsked(asked)]);
   for (const [spec, label, run] of keys) bind(spec, label, run);
   for (const tab of document.querySelectorAll("#page [role=tab]")) {
     const name = tab.dataset.tab ?? "";

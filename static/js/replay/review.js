@@ -1,5 +1,5 @@
-// What people say of the step that is shown: a verdict by one key, a reason, a comment. Each is kept at once, and what
-// could not be kept stays in the form and says so.
+// What people say of the step that is shown, or of the whole trajectory: a verdict by one key, a reason, a comment. Each
+// is kept at once, and what could not be kept stays in the form and says so.
 import { make } from "../shared/elements.js";
 import { call } from "../shared/server.js";
 
@@ -10,12 +10,20 @@ const KEYS = { agent_wrong: "a", gold_wrong: "d", both_acceptable: "b", page_bro
 
 /** What the page does with regions. @typedef {{edit: (region: Region | null) => Promise<Region | null | undefined>, show: (region: Region, number: number, opens: boolean) => void, hide: () => unknown}} Regions */
 
+/** What verdicts mean of the whole. @type {Record<string, string>} */
+const MEANING = {
+  agent_wrong: "The task is not done",
+  both_acceptable: "The task is done",
+  gold_wrong: "The task is done",
+};
+
 /** @typedef {{seq: number | null, verdict: string, reason: number | null, reason_text: string, comment: string, region: Region | null, by: string, own: boolean}} Review */
 
 /** @typedef {{may: boolean, verdicts: {key: string, label: string}[], reasons: {id: number, verdict: string, text: string}[], reviews: Review[]}} Answer */
 
 export class ReviewBar {
   #buttons = /** @type {HTMLButtonElement[]} */ ([]);
+  #about = make("button.btn", { type: "button" }, "Whole ", make("kbd", {}, "w"));
   #reason = make("select", { "aria-label": "Reason" });
   #comment = make("input", { type: "text", "aria-label": "Comment", placeholder: "Comment (v)" });
   #region = make("button.btn", { type: "button", "aria-pressed": "false" }, "Region ", make("kbd", {}, "m"));
@@ -26,7 +34,7 @@ export class ReviewBar {
 
   /**
    * @param {HTMLElement} root
-   * @param {{url: string, say: (text: string, stays?: boolean) => void, onChange: () => void, regions: Regions}} options
+   * @param {{url: string, isWhole: boolean, say: (text: string, stays?: boolean) => void, onChange: () => void, onTurn: () => void, regions: Regions}} options
    */
   constructor(root, options) {
     this.root = root;
@@ -34,6 +42,8 @@ export class ReviewBar {
     this.options = options;
     /** @type {number | null} */
     this.seq = null;
+    /** Whether it is about the whole trajectory, not about the step that is shown. */
+    this.isWhole = options.isWhole;
     /** @type {Review[]} */
     this.reviews = [];
     /** @type {Answer["verdicts"]} */
@@ -62,12 +72,13 @@ export class ReviewBar {
           /** @type {[string, string, () => void]} */ ([KEYS[key], `Verdict: ${label}`, () => this.#choose(key)]),
       ),
       ["r", "Reason of the verdict", () => this.#reason.focus()],
-      ["v", "Comment on the step", () => this.#comment.focus()],
+      ["v", "Comment beside the verdict", () => this.#comment.focus()],
       ["m", "Region of the page that you mean", () => this.#editRegion()],
+      ["w", "Review the step, or the whole trajectory", () => this.#turn()],
     ];
   }
 
-  /** Those of a step, own first. @param {number} seq */
+  /** Those of a step, or (null) of the whole, own first. @param {number | null} seq */
   of(seq) {
     return this.reviews.filter((one) => one.seq === seq).toSorted((one, other) => Number(other.own) - Number(one.own));
   }
@@ -107,32 +118,54 @@ export class ReviewBar {
     this.#comment.addEventListener("keydown", (event) => {
       if (event.key === "Enter" || event.key === "Escape") this.#comment.blur();
     });
+    this.#about.addEventListener("click", () => this.#turn());
     this.#region.addEventListener("click", () => this.#editRegion());
     for (const control of [this.#comment, this.#region]) this.#point(control, () => this.#own());
     const verdicts = make("span.verdicts", { role: "group", "aria-label": "Verdict" }, ...this.#buttons);
     const said = [verdicts, this.#reason, this.#comment, this.#region];
-    this.root.replaceChildren(make("b", {}, "Review"), ...said, this.#chips, this.#others);
+    this.root.replaceChildren(make("b", {}, "Review"), this.#about, ...said, this.#chips, this.#others);
+  }
+
+  /** From the step that is shown to the whole trajectory, or back. */
+  #turn() {
+    this.isWhole = !this.isWhole;
+    this.#opened = null;
+    this.options.regions.hide();
+    this.#fill();
+    this.options.onTurn();
+    this.options.say(this.isWhole ? "Reviewing the whole trajectory" : "Reviewing this step");
+  }
+
+  /** What the bar is about: the step that is shown, or null, the whole. */
+  get #subject() {
+    return this.isWhole ? null : this.seq;
   }
 
   #fill() {
     if (this.seq === null) return;
-    const said = this.of(this.seq);
+    const said = this.of(this.#subject);
     this.#fillOthers(said.filter((one) => !one.own));
     this.root.hidden = !this.isOpen && !this.#others.hasChildNodes();
+    this.root.ariaLabel = this.isWhole ? "Review of the whole trajectory" : "Review of this step";
     if (!this.isOpen) {
       this.root.replaceChildren(make("b", {}, "Reviews"), this.#chips, this.#others);
       return;
     }
     const own = said.find((one) => one.own);
-    for (const button of this.#buttons)
+    this.#about.setAttribute("aria-pressed", String(this.isWhole));
+    this.#about.title = this.isWhole ? "Review the step instead" : "Review the whole trajectory instead of the step";
+    for (const button of this.#buttons) {
       button.setAttribute("aria-pressed", String(button.dataset.verdict === own?.verdict));
+      button.title = (this.isWhole && MEANING[button.dataset.verdict ?? ""]) || "";
+    }
     const fitting = this.reasons.filter((one) => one.verdict === own?.verdict);
     const options = fitting.map(({ id, text }) => make("option", { value: id, selected: id === own?.reason }, text));
     if (own?.reason && !fitting.some((one) => one.id === own.reason))
       options.push(make("option", { value: own.reason, selected: true }, own.reason_text));
     this.#reason.replaceChildren(make("option", { value: "" }, "reason (r)"), ...options);
     this.#reason.disabled = !own;
-    this.#comment.disabled = this.#region.disabled = !own;
+    this.#comment.disabled = !own;
+    this.#region.disabled = !own || this.isWhole;
     this.#region.setAttribute("aria-pressed", String(Boolean(own?.region)));
     if (document.activeElement !== this.#comment) this.#comment.value = own?.comment ?? "";
   }
@@ -181,6 +214,10 @@ export class ReviewBar {
   }
 
   async #editRegion() {
+    if (this.isWhole) {
+      this.options.say("A region is of the page of one step, not of the whole trajectory");
+      return;
+    }
     const own = this.#own();
     if (!own) {
       this.options.say("Say who was wrong first: the region belongs to what you say");
@@ -189,7 +226,7 @@ export class ReviewBar {
     const seq = this.seq;
     try {
       const region = await this.options.regions.edit(own.region);
-      if (region === undefined || seq !== this.seq) return;
+      if (region === undefined || seq !== this.seq || this.isWhole) return;
       await this.#save({ region });
       const kept = this.#own();
       if (!kept?.region || seq !== this.seq) return;
@@ -207,19 +244,20 @@ export class ReviewBar {
   }
 
   #own() {
-    return this.of(this.seq ?? -1).find((one) => one.own);
+    return this.of(this.#subject).find((one) => one.own);
   }
 
   /** One request after the other, so that the last word is the last one kept. @param {Partial<Review>} change */
   #save(change) {
-    const seq = this.seq ?? 0;
+    const seq = this.#subject;
+    const name = seq === null ? "Whole trajectory" : `Step ${seq + 1}`;
     this.saving = this.saving.then(async () => {
       const own = this.reviews.find((one) => one.own && one.seq === seq);
       const { verdict = "", reason = null, comment = "", region = null } = { ...own, ...change };
       try {
         this.#take(await call(this.options.url, { seq, verdict, reason, comment, region }));
         const told = "region" in change ? (region ? "region kept" : "no region any more") : this.#label(verdict);
-        this.options.say(`Step ${seq + 1}: ${verdict ? told : "taken back"}`);
+        this.options.say(`${name}: ${verdict ? told : "taken back"}`);
       } catch (error) {
         this.options.say(`Not kept: ${error.message}`, true);
         this.#fill();
