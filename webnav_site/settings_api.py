@@ -45,6 +45,7 @@ SPECTACULAR_SETTINGS = {
         "VerdictOutcome": "annotations.models.Verdict.Outcome",
         "ProposalOutcome": "annotations.models.Proposal.Outcome",
         "CorrectionState": "annotations.models.corrections.Corrected.State",
+        "ItemState": "annotations.models.Item.State",
         "JobKind": "annotations.models.Job.Kind",
         "ModelKind": "agents.models.TrainedModel.Kind",
         "PresetEnum": "evaluation.models.Study.Preset",

@@ -32,6 +32,7 @@ ORDERS = {  # word of the address -> its label, and the columns
     "minutes": ("most time first", ("-seconds", "pk")),
     "name": ("by name", ("session__name", "pk")),
 }
+WEIGHTS = {"first": 2.0, "usual": 1.0, "last": 0.5}  # word of a priority -> how early its sessions are handed out
 
 
 def shown(word: str) -> Q:

@@ -11,14 +11,12 @@ from annotations.access.people import signed_in
 from annotations.campaigns.assigning import REFUSED, Handover
 from annotations.campaigns.forms import WorkFilterForm
 from annotations.campaigns.progress import progress_of
-from annotations.campaigns.quality import CampaignWork, ItemFilter, weeks_left
+from annotations.campaigns.quality import WEIGHTS, CampaignWork, ItemFilter, weeks_left
 from annotations.campaigns.views import visible_campaign
 from annotations.models import Campaign, Session, Stage
 from annotations.models.queue import ItemQuerySet
 from annotations.paging import page_of
 from annotations.text.amounts import amount, whole
-
-WEIGHTS = {"first": 2.0, "usual": 1.0, "last": 0.5}
 
 
 def work(request: HttpRequest, pk: int) -> HttpResponse:

@@ -100,7 +100,8 @@ def test_answers_are_what_the_schema_says(schema: dict[str, Any], split: str) ->
             check(schema, client, world.fill(route), route, 403 if closed else 200)
     reviewer, project = client_of(factories.make_user("reviewer", world.project)), world.project.slug
     check(schema, reviewer, f"/api/reviews/reasons/?project={project}", "reviews/reasons/")
-    check(schema, reviewer, world.fill("campaigns/{}/quality/"), "campaigns/{}/quality/")
+    for route in ("campaigns/{}/quality/", "campaigns/{}/work/"):
+        check(schema, reviewer, world.fill(route), route)
     check(schema, reviewer, world.fill("datasets/{}/lessons.jsonl"), "datasets/{}/lessons.jsonl")
     if split == "train":
         check(schema, reviewer, world.fill("review-queues/{}/next/"), "review-queues/{}/next/")
