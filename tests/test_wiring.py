@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from tests.test_imports import ROOT, modules
+from tests.test_imports import APPS, ROOT, modules
 
 Wiring = dict[tuple[str, str], set[str]]  # (file, name in it) -> the files, or rooms, whose it is given
 
@@ -70,7 +70,7 @@ def told_in(text: str) -> Wiring:
 
 def all_wired() -> Wiring:
     found: Wiring = defaultdict(set)
-    for app in ("annotations", "agents", "evaluation"):
+    for app in APPS:
         for key, givers in wired_in((ROOT / app / "apps.py").read_text("utf-8")).items():
             found[key] |= givers
     return dict(found)
@@ -79,6 +79,10 @@ def all_wired() -> Wiring:
 def test_what_the_apps_set_is_told() -> None:
     found, told = all_wired(), told_in((ROOT / "docs" / "architecture.md").read_text("utf-8"))
     assert len(found) >= 15
+    assert found["annotations/monitor/spans.py", "WATCHERS"] == {
+        "webnav_site/monitor/llm_counts.py",
+        "webnav_site/monitor/tracing.py",
+    }
     # Two names in one row are given by the files of that row together.
     together = {key: set().union(*(found[other] for other in told if told[other] == told[key])) for key in told}
     assert found.keys() == told.keys()

@@ -25,3 +25,4 @@ class SiteConfig(AppConfig):
             from webnav_site.monitor import tracing
 
             tracing.start()
+            spans.WATCHERS.append(tracing.watch)

@@ -12,8 +12,6 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from annotations.monitor import spans
-
 IDS = ("request", "run", "shard", "job")  # as in every log line
 _context = TraceContextTextMapPropagator()
 KINDS = {"request": trace.SpanKind.SERVER, "task": trace.SpanKind.CONSUMER, "llm": trace.SpanKind.CLIENT}
@@ -21,15 +19,15 @@ NAMED_BY = {"request": "route", "task": "task", "stage": "stage", "llm": "model"
 
 
 def start() -> None:
-    """Start sending the spans of this process, and of those that it forks, to the endpoint of the environment."""
+    """Start sending the spans of this process, and of those that it forks, to the endpoint of the environment; `watch`
+    is to be added to those who watch them."""
     provider = TracerProvider(resource=Resource.create({"service.name": "webnav"}))  # OTEL_SERVICE_NAME goes before
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
-    spans.WATCHERS.append(_watch)
 
 
 @contextmanager
-def _watch(name: str, facts: dict[str, Any]) -> Iterator[None]:
+def watch(name: str, facts: dict[str, Any]) -> Iterator[None]:
     parent = facts.pop("traceparent", "")
     context = _context.extract({"traceparent": parent}) if parent else None
     kind = KINDS.get(name, trace.SpanKind.INTERNAL)
