@@ -23,6 +23,7 @@ from annotations.access import rules
 from annotations.jobs import running as work
 from annotations.jobs import stopping
 from annotations.models import Dataset, Job, Project, Split
+from annotations.models.projects import Account
 
 STARTING, OPENING, BEGINNING = 2.0, 0.25, 0.06  # seconds of a browser, a task's page and an episode (docs/live.md)
 MOST_EPISODES = 10_000
@@ -30,7 +31,7 @@ MOST_EPISODES = 10_000
 
 def start_goals(
     *,
-    user,
+    user: Account,
     project: Project,
     name: str,
     environment: str,

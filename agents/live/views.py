@@ -8,6 +8,7 @@ from agents.environments.task_sets import TASKS
 from agents.live.forms import GoalsForm
 from agents.live.jobs import start_goals
 from annotations.access import rules
+from annotations.access.people import signed_in
 from annotations.models import Job
 
 ESTIMATED = ("environment", "task_set", "tasks", "episodes", "first_seed", "split", "steps", "seconds")
@@ -25,7 +26,7 @@ def goals_new(request: HttpRequest) -> HttpResponse:
     form = GoalsForm(request.POST or None, projects=projects, environment=environment)
     if request.method == "POST" and form.is_valid():
         try:
-            return redirect("job", start_goals(user=request.user, **form.cleaned_data).pk)
+            return redirect("job", start_goals(user=signed_in(request), **form.cleaned_data).pk)
         except ValidationError as error:
             form.add_error(None, error)
     told = {name: form[name].initial for name in ESTIMATED} | {name: asked[name] for name in ESTIMATED if name in asked}

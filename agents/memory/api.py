@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from agents.memory import workflow_rows
 from agents.models import Exemplar, MemorySnippet, Workflow
 from annotations.access.api_rules import ReadOnlyViewSet
+from annotations.access.people import signed_in
 from annotations.corpus.serializers import UsernameField
 
 
@@ -125,5 +126,5 @@ class WorkflowViewSet(ReadOnlyViewSet):
             raise PermissionDenied("Workflows are edited by annotators and admins; those of a run stay as they are.")
         wanted = WorkflowEditSerializer(found, data=request.data, partial=True)
         wanted.is_valid(raise_exception=True)
-        workflow_rows.edit(found, request.user, wanted.validated_data)
+        workflow_rows.edit(found, signed_in(request), wanted.validated_data)
         return Response(self.get_serializer(self.get_object()).data)

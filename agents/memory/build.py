@@ -4,6 +4,8 @@ split."""
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from agents.encoders.embedding import Encoder
 from agents.models import Exemplar, MemorySnippet, Workflow, WorkflowVector
 from agents.observations import RecordedConversation
@@ -120,7 +122,7 @@ def _key_text(turn: Turn, key: str) -> str:
     return exemplar_key(key, website.name, website.domain, website.subdomain, turn.instruction)
 
 
-def _exemplar(dataset: Dataset, turn: Turn, encoder: str, text: str, vector) -> Exemplar:
+def _exemplar(dataset: Dataset, turn: Turn, encoder: str, text: str, vector: np.ndarray) -> Exemplar:
     split = turn.conversation.split
     if split != Split.TRAIN:  # the database refuses it too
         raise AssertionError(f"exemplars come from the train split, {turn.conversation} is of {split}")

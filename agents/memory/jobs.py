@@ -33,6 +33,7 @@ from annotations.jobs import running as work
 from annotations.jobs import stopping
 from annotations.jobs.stopping import SliceOver
 from annotations.models import Dataset, Job, Project, Split, Step
+from annotations.models.projects import Account
 from annotations.text.amounts import amount
 
 PARTS = ("snippets", "exemplars", "workflows")
@@ -43,7 +44,12 @@ MAX_ERRORS = 500
 
 
 def start_embedding(
-    *, user, dataset: Dataset, encoder: str = weights.MINILM, parts: Sequence[str] = PARTS, publish: bool = True
+    *,
+    user: Account | None,
+    dataset: Dataset,
+    encoder: str = weights.MINILM,
+    parts: Sequence[str] = PARTS,
+    publish: bool = True,
 ) -> Job:
     """A queued job that embeds what is not embedded yet. Raises ValidationError. No user: no rights are checked."""
     if unknown := set(parts) - set(PARTS):
@@ -53,7 +59,7 @@ def start_embedding(
 
 def start_induction(
     *,
-    user,
+    user: Account | None,
     dataset: Dataset,
     websites: Iterable[str] = (),
     encoder: str = weights.MINILM,
@@ -73,7 +79,9 @@ def start_induction(
     return _start(Job.Kind.INDUCE, user, dataset, params, publish)
 
 
-def start_rationales(*, user, dataset: Dataset, split: str = "", prompts: str = PACKAGED, publish: bool = True) -> Job:
+def start_rationales(
+    *, user: Account | None, dataset: Dataset, split: str = "", prompts: str = PACKAGED, publish: bool = True
+) -> Job:
     """A queued job that has a model write the rationales of the steps that have none. Raises ValidationError."""
     if split and split not in Split.values:
         raise ValidationError({"split": f"Choose one of {', '.join(Split.values)}."})
@@ -83,7 +91,7 @@ def start_rationales(*, user, dataset: Dataset, split: str = "", prompts: str = 
 
 def start_transitions(
     *,
-    user,
+    user: Account | None,
     dataset: Dataset,
     encoder: str = weights.MINILM,
     describe: bool = False,
@@ -114,7 +122,7 @@ def _pack(params: dict, project: Project) -> Pack:
     return PromptPack.objects.pack(params.get("prompts", PACKAGED), project)
 
 
-def _start(kind: str, user, dataset: Dataset, params: dict, publish: bool) -> Job:
+def _start(kind: str, user: Account | None, dataset: Dataset, params: dict, publish: bool) -> Job:
     params = {"name": dataset.name} | params
     if user is not None:
         rules.require(user, kind, dataset.project)

@@ -16,6 +16,7 @@ from agents.models.memory import WorkflowQuerySet
 from agents.world_model.calibration import ReliabilityBin
 from agents.world_model.plotting import marks
 from annotations.access import rules
+from annotations.access.people import signed_in
 from annotations.corpus.views import visible_dataset
 from annotations.models import Dataset, Job, Split, Step
 from annotations.paging import page_of
@@ -71,7 +72,7 @@ def workflow(request: HttpRequest, pk: int) -> HttpResponse:
     form = WorkflowForm(request.POST or None, instance=found, dataset=found.dataset)
     if request.method == "POST" and form.is_valid():
         # The form has changed the instance already; `edit` compares with what is stored.
-        rows.edit(_visible(request, pk), request.user, form.cleaned_data)
+        rows.edit(_visible(request, pk), signed_in(request), form.cleaned_data)
         messages.success(request, "Saved. The steps that were shown it keep the text that they saw.")
         return redirect("dataset-workflow", pk)
     return _workflow_page(request, _visible(request, pk), form if may_edit else None)
@@ -107,7 +108,7 @@ def workflow_new(request: HttpRequest, name: str) -> HttpResponse:
         made = Workflow(dataset=found, origin=Workflow.Origin.PERSON)
         made.website = form.cleaned_data["website"]
         made.place_last()
-        return redirect("dataset-workflow", rows.edit(made, request.user, form.cleaned_data).pk)
+        return redirect("dataset-workflow", rows.edit(made, signed_in(request), form.cleaned_data).pk)
     return render(request, "agents/workflow_new.html", {"dataset": found, "form": form})
 
 
@@ -158,11 +159,11 @@ def memory_start(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     rules.require(request.user, kind, found.project)
     form = _form(kind, found, request.POST)
     starts: dict[str, Callable[..., Job]] = {
-        Job.Kind.EMBED: lambda encoder: jobs.start_embedding(user=request.user, dataset=found, encoder=encoder),
+        Job.Kind.EMBED: lambda encoder: jobs.start_embedding(user=signed_in(request), dataset=found, encoder=encoder),
         Job.Kind.INDUCE: lambda encoder, website, style: jobs.start_induction(
-            user=request.user, dataset=found, encoder=encoder, style=style, websites=[website] if website else []
+            user=signed_in(request), dataset=found, encoder=encoder, style=style, websites=[website] if website else []
         ),
-        Job.Kind.REFINE: lambda split: jobs.start_rationales(user=request.user, dataset=found, split=split),
+        Job.Kind.REFINE: lambda split: jobs.start_rationales(user=signed_in(request), dataset=found, split=split),
     }
     if form.is_valid():
         try:

@@ -8,6 +8,7 @@ from django.db import transaction
 from agents.models import Workflow
 from agents.models.memory import WorkflowQuerySet
 from annotations.access import rules
+from annotations.models.projects import Account
 
 TEXTS = ("name", "description", "body")
 
@@ -18,7 +19,7 @@ def visible(user: rules.User) -> WorkflowQuerySet:
     return rules.gold_filter(user, rows, "gold_split", "dataset__project")
 
 
-def edit(workflow: Workflow, user, values: dict[str, Any]) -> Workflow:
+def edit(workflow: Workflow, user: Account, values: dict[str, Any]) -> Workflow:
     """Store what a person changed or wrote; a background job embeds a new description."""
     known = workflow.vectors.order_by("encoder").values_list("encoder", flat=True) if workflow.pk else []
     encoders = list(known) or [workflow.dataset.workflows.encoder()]

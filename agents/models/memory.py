@@ -15,7 +15,7 @@ from agents.encoders import weights
 from agents.models.searching import EncodedQuerySet, NearestIndex, NearestQuerySet
 from agents.prompts.packs import PACKAGED
 from annotations.models import Conversation, Dataset, Split, Step, Turn, Website
-from annotations.models.projects import User
+from annotations.models.projects import Account, User
 
 # One round trip for a whole batch. Ties go to the later step, as in the published code (sources.md M5.2).
 SNIPPETS_SQL = """
@@ -265,7 +265,7 @@ class Workflow(models.Model):
         """One that a run induced stays as the run made it."""
         return self.run_id is None and self.dataset.project.lets(user, "annotate")
 
-    def correct(self, user, values: dict[str, Any]) -> bool:
+    def correct(self, user: Account, values: dict[str, Any]) -> bool:
         """Store what a person changed or wrote; it is then no longer replaced by a model's. True when the description
         is another: it must be embedded, and is found by its site alone until then."""
         changed = self.pk is None or values.get("description", self.description) != self.description

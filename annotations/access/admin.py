@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from knox.models import AuthToken
 
+from annotations.access.people import signed_in
 from annotations.access.sign_in_views import invite_url
 from annotations.admin_base import LeanAdmin, MadeElsewhere, SuperuserOnly, count_of
 from annotations.models import (
@@ -53,7 +54,7 @@ class AccountAdmin(SuperuserOnly, UserAdmin):
 
     @admin.action(description="Make a password reset link")
     def make_reset_links(self, request: HttpRequest, users: QuerySet[User]) -> HttpResponse:
-        made = [Invite.objects.issue(created_by=request.user, user=user, days=RESET_DAYS) for user in users]
+        made = [Invite.objects.issue(created_by=signed_in(request), user=user, days=RESET_DAYS) for user in users]
         for invite, _ in made:
             self.log_change(request, invite.user, "Made a password reset link.")
         return show_links(request, "Password reset links", [(str(invite), secret) for invite, secret in made])
@@ -204,7 +205,7 @@ class InviteAdmin(SuperuserOnly):
         return [*shown, "created_by", "created_at", "expires_at", "used_at"] if obj else [*shown, "days"]
 
     def save_model(self, request: HttpRequest, obj: Invite, form: InviteForm, change: bool) -> None:
-        made, secret = Invite.objects.issue(created_by=request.user, **form.cleaned_data)
+        made, secret = Invite.objects.issue(created_by=signed_in(request), **form.cleaned_data)
         obj.pk = made.pk
         obj.refresh_from_db()
         vars(request)["invite_secret"] = secret

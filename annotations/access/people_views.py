@@ -29,7 +29,7 @@ def invite_person(request: HttpRequest, slug: str) -> HttpResponse:
     form = InvitationForm(request.POST)
     if not form.is_valid():
         return _page(request, form=form, form_project=project)
-    _, secret = Invite.objects.issue(created_by=request.user, project=project, **form.cleaned_data)
+    _, secret = Invite.objects.issue(created_by=signed_in(request), project=project, **form.cleaned_data)
     return _page(request, link=invite_url(secret), purpose=f"joins {project} as {form.cleaned_data['role']}")
 
 
@@ -41,7 +41,7 @@ def reset_link(request: HttpRequest, pk: int) -> HttpResponse:
     if not (user.is_superuser or accounts_of(user).filter(pk=member.user_id).exists()):
         messages.error(request, f"Only an administrator of the whole site can reset the password of {member.user}.")
         return redirect("people")
-    _, secret = Invite.objects.issue(created_by=request.user, days=2, user=member.user)
+    _, secret = Invite.objects.issue(created_by=signed_in(request), days=2, user=member.user)
     return _page(request, link=invite_url(secret), purpose=f"sets a new password for {member.user}")
 
 

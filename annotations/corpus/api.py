@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from annotations.access import idempotency, rules
 from annotations.access.api_rules import AnyAccept, ReadOnlyViewSet
 from annotations.access.downloads import attachment
+from annotations.access.people import signed_in
 from annotations.corpus import filters, rationales, serializers
 from annotations.corpus.step_page import unflagged_candidates
 from annotations.models import (
@@ -216,7 +217,7 @@ class RationaleViewSet(ReadOnlyViewSet):
         wanted.is_valid(raise_exception=True)
 
         def work() -> Response:
-            made = rationales.explain(request.user, **wanted.validated_data)
+            made = rationales.explain(signed_in(request), **wanted.validated_data)
             return Response(self.get_serializer(made).data, status=status.HTTP_201_CREATED)
 
         return idempotency.once(request, work)

@@ -7,6 +7,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
 from annotations.access import rules
+from annotations.access.people import signed_in
 from annotations.corpus import rationales
 from annotations.models import Step
 
@@ -17,7 +18,7 @@ def explain_step(request: HttpRequest, pk: int) -> HttpResponse:
     steps = Step.objects.select_related("turn__conversation__dataset__project").defer("candidates", "extra")
     step = get_object_or_404(rules.visible(request.user, steps), pk=pk)
     try:
-        rationales.explain(request.user, step, request.POST.get("text", ""))
+        rationales.explain(signed_in(request), step, request.POST.get("text", ""))
         messages.success(request, "Saved. Agents get your version from now on.")
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))

@@ -4,6 +4,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 
 from annotations.access import rules
 from annotations.models import Rationale, Step
+from annotations.models.projects import Account
 
 MAX_LENGTH = 2_000  # characters: one or two sentences are meant
 
@@ -15,7 +16,7 @@ def may_explain(user: rules.User, step: Step) -> bool:
     return rules.can(user, "annotate", project) and rules.sees_gold(user, project, inside.split)
 
 
-def explain(user, step: Step, text: str) -> Rationale:
+def explain(user: Account, step: Step, text: str) -> Rationale:
     """Store a person's rationale of a step. Raises PermissionDenied and ValidationError."""
     if not may_explain(user, step):
         raise PermissionDenied("Rationales are written by annotators and admins who may see the gold action.")

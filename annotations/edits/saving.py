@@ -24,6 +24,9 @@ from annotations.edits.mentions import anchored, places
 from annotations.models import Assignment, Edit, Part, Proposal, Stage, Step
 from annotations.models.projects import Account
 
+Stacks = tuple[list[int], list[int]]
+"""The edits that a person can undo, and those that they can redo."""
+
 
 @dataclass
 class Desk:
@@ -62,7 +65,7 @@ class Saved:
     redo: bool
 
 
-def save(assignment: Assignment, user, token: UUID | str | None, base: int, rows: Any) -> Saved:
+def save(assignment: Assignment, user: Account, token: UUID | str | None, base: int, rows: Any) -> Saved:
     """Make the edits of a request, each once. Raises NotYours, and BadEdit, which makes none of them.
 
     `assignment` comes from `for_saving`, within the same transaction.
@@ -75,17 +78,21 @@ def save(assignment: Assignment, user, token: UUID | str | None, base: int, rows
     return _make_all(desk, operations, log, base)
 
 
-def undo(assignment: Assignment, user, token: UUID | str | None, base: int, op_id: UUID | None = None) -> Saved:
+def undo(
+    assignment: Assignment, user: Account, token: UUID | str | None, base: int, op_id: UUID | None = None
+) -> Saved:
     """Take back the newest own edit that is not taken back yet; nothing when there is none. Raises as `save`."""
     return _step_back(assignment, user, token, base, op_id, lambda stacks: stacks[0])
 
 
-def redo(assignment: Assignment, user, token: UUID | str | None, base: int, op_id: UUID | None = None) -> Saved:
+def redo(
+    assignment: Assignment, user: Account, token: UUID | str | None, base: int, op_id: UUID | None = None
+) -> Saved:
     """Take back the newest undo after which nothing else was edited. Raises as `save`."""
     return _step_back(assignment, user, token, base, op_id, lambda stacks: stacks[1])
 
 
-def open_desk(assignment: Assignment, user) -> Desk:
+def open_desk(assignment: Assignment, user: Account) -> Desk:
     """Read what editing an annotation needs, in two queries: the steps of its session and its parts. BadEdit for a
     verification."""
     if assignment.item.stage == Stage.VERIFY:
@@ -140,7 +147,12 @@ def _content(part: Part) -> Content:
 
 
 def _step_back(
-    assignment: Assignment, user, token: UUID | str | None, base: int, op_id: UUID | None, stack: Callable
+    assignment: Assignment,
+    user: Account,
+    token: UUID | str | None,
+    base: int,
+    op_id: UUID | None,
+    stack: Callable[[Stacks], list[int]],
 ) -> Saved:
     assignment.check_lease(user, token)
     desk = open_desk(assignment, user)

@@ -25,6 +25,7 @@ from annotations.jobs import full_disk, placement, stopping, waking
 from annotations.jobs.uploads import below_import_root, keep_upload, source_of
 from annotations.models import Dataset, Job, Project, Split
 from annotations.models.jobs import Cancelled
+from annotations.models.projects import Account
 from annotations.models.releases import ReleasedConversationQuerySet
 from annotations.monitor.outages import OUTAGES
 from annotations.storage import forget_scratch, private_folder, scratch, store
@@ -42,7 +43,7 @@ ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same data gives the same 
 
 def start_import(
     *,
-    user,
+    user: Account,
     project: Project,
     format: str,
     name: str,
@@ -99,7 +100,7 @@ def _source_errors(upload: UploadedFile | None, path: str) -> dict[str, str]:
     return errors
 
 
-def start_export(*, user, dataset: Dataset, format: str, split: str = "", release: str = "") -> Job:
+def start_export(*, user: Account, dataset: Dataset, format: str, split: str = "", release: str = "") -> Job:
     """A queued export of the dataset as it is, or of the release with this version; test splits are left out for users
     who may not see their gold. Raises ValidationError."""
     rules.require(user, "export", dataset.project)
@@ -120,7 +121,7 @@ def start_export(*, user, dataset: Dataset, format: str, split: str = "", releas
     return queue(Job(kind=Job.Kind.EXPORT, project=dataset.project, dataset=dataset, created_by=user, params=params))
 
 
-def check_quota(user, errors: dict[str, str]) -> None:
+def check_quota(user: Account, errors: dict[str, str]) -> None:
     """Add an error where the user has too many unfinished jobs."""
     if Job.objects.filter(created_by=user).unfinished().count() >= MAX_RUNNING_PER_USER:
         errors["__all__"] = f"You have {MAX_RUNNING_PER_USER} unfinished jobs; wait for one or cancel one."

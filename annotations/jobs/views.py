@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from annotations.access import rules
 from annotations.access.downloads import attachment, safe_cell, send_file
+from annotations.access.people import signed_in
 from annotations.corpus.forms import ExportForm, ImportForm
 from annotations.corpus.views import dataset_page, visible_dataset
 from annotations.jobs import running as work
@@ -43,7 +44,7 @@ def _import(request: HttpRequest) -> HttpResponse:
     form = ImportForm(request.POST or None, request.FILES or None, projects=projects, initial=initial)
     if request.method == "POST" and form.is_valid():
         try:
-            return redirect("job", work.start_import(user=request.user, **form.cleaned_data).pk)
+            return redirect("job", work.start_import(user=signed_in(request), **form.cleaned_data).pk)
         except ValidationError as error:
             form.add_error(None, error)
     names = Dataset.objects.filter(project__in=projects).order_by("name").values_list("name", flat=True)
@@ -60,7 +61,7 @@ def export_page(request: HttpRequest, name: str) -> HttpResponse:
     form = ExportForm(request.POST, splits=ConversationTally.by_split(found.pk).values_list("split", flat=True))
     if form.is_valid():
         try:
-            return redirect("job", work.start_export(user=request.user, dataset=found, **form.cleaned_data).pk)
+            return redirect("job", work.start_export(user=signed_in(request), dataset=found, **form.cleaned_data).pk)
         except ValidationError as error:
             form.add_error(None, error)
     return dataset_page(request, found, form)

@@ -4,7 +4,7 @@ import hashlib
 import re
 import secrets
 from datetime import timedelta
-from typing import Self
+from typing import Any, Self
 
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
@@ -172,7 +172,7 @@ class InviteQuerySet(models.QuerySet["Invite"]):
         by_somebody = Q(created_by__is_superuser=True) | invites | resets
         return self.filter(Q(created_by=None) | Q(created_by__is_active=True) & by_somebody)
 
-    def issue(self, *, created_by=None, days: int = 7, **fields) -> tuple["Invite", str]:
+    def issue(self, *, created_by: Account | None = None, days: int = 7, **fields: Any) -> tuple["Invite", str]:
         """A new link and its secret, which is shown once and stored only as a digest."""
         secret = secrets.token_urlsafe(32)
         expires_at = timezone.now() + timedelta(days=days)
@@ -231,7 +231,7 @@ class Invite(models.Model):
         """Its link no longer works."""
         self.delete()
 
-    def admit(self, user) -> None:
+    def admit(self, user: Account) -> None:
         """Give the person who used the link the role that it names. A password reset changes no role, and the only
         admin of a project stays admin."""
         before = Membership.objects.filter(project=self.project, user=user).first()

@@ -15,6 +15,7 @@ from annotations.models import Conversation, Dataset, Redaction, Snapshot, Sourc
 from annotations.models.candidates import pack_candidates
 from annotations.models.conversations import RECORDED_AS
 from annotations.models.pages import compress
+from annotations.models.projects import Account
 from annotations.pages.store import PageStore
 from annotations.releases.privacy import map_strings, replacement, take_out
 from annotations.releases.scanning import PrivateText
@@ -24,7 +25,7 @@ RedactedPlace = tuple[int | None, str]  # step (None: outside of steps) and inst
 
 
 @transaction.atomic
-def redact(dataset: Dataset, finding: PrivateText, user) -> int:
+def redact(dataset: Dataset, finding: PrivateText, user: Account) -> int:
     """Replace a found text wherever it stands in the conversations that hold it; how many places were changed.
 
     It is replaced in instructions, values, everything kept beside them and pages: a changed page is stored as a new

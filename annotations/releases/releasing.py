@@ -14,6 +14,7 @@ from annotations.models import Dataset, Job, Release
 from annotations.models.conversations import AT_ONCE, ConversationQuerySet
 from annotations.models.frozen import freeze, release_sha256
 from annotations.models.pages import digest
+from annotations.models.projects import Account
 from annotations.releases.checking import Checks, check_dataset
 from annotations.releases.datasheet import WorkFigures, datasheet
 from annotations.releases.leakage import THRESHOLD
@@ -27,7 +28,7 @@ CANARY_SPACE = uuid.UUID("6f1d9f0e-33c5-4d0b-9a3c-6c1f3b7f4a52")  # of the names
 def make_release(
     dataset: Dataset,
     version: str,
-    user,
+    user: Account,
     licence: str,
     consent: str,
     notes: str = "",
@@ -75,7 +76,9 @@ def make_release(
     return release
 
 
-def start_release(dataset: Dataset, user, version: str, accepted_findings: Collection[str], **fields: str) -> Job:
+def start_release(
+    dataset: Dataset, user: Account, version: str, accepted_findings: Collection[str], **fields: str
+) -> Job:
     """Queue a job that calls `make_release`. Raises ValidationError for what can be known to be wrong now."""
     rules.require(user, "manage", dataset.project)
     _refuse(dataset.release_problems(version, fields["licence"], fields["consent"]))

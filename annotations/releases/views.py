@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from annotations.access import rules
 from annotations.access.downloads import attachment
+from annotations.access.people import signed_in
 from annotations.corpus.forms import ExportForm
 from annotations.corpus.views import visible_dataset
 from annotations.jobs import running
@@ -49,8 +50,8 @@ def new_release(request: HttpRequest, name: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid() and checks.privacy.is_complete:
         try:
             if dataset.conversations.count() > AT_ONCE:
-                return redirect("job", start_release(dataset, request.user, **form.cleaned_data).pk)
-            made = make_release(dataset, user=request.user, **form.cleaned_data)
+                return redirect("job", start_release(dataset, signed_in(request), **form.cleaned_data).pk)
+            made = make_release(dataset, user=signed_in(request), **form.cleaned_data)
         except ValidationError as error:
             form.add_error(None, error)
         else:
@@ -71,7 +72,7 @@ def redact_found(request: HttpRequest, name: str) -> HttpResponse:
         messages.error(request, "This is not in the dataset any more.")
         return redirect("release-new", name)
     try:
-        count = sum(redact(dataset, text, request.user) for text in chosen)
+        count = sum(redact(dataset, text, signed_in(request)) for text in chosen)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
@@ -100,7 +101,9 @@ def export(request: HttpRequest, name: str, version: str) -> HttpResponse:
     form = ExportForm(request.POST, splits=found.statistics["splits"])
     if form.is_valid():
         try:
-            job = running.start_export(user=request.user, dataset=found.dataset, release=version, **form.cleaned_data)
+            job = running.start_export(
+                user=signed_in(request), dataset=found.dataset, release=version, **form.cleaned_data
+            )
             return redirect("job", job.pk)
         except ValidationError as error:
             form.add_error(None, error)

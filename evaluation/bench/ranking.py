@@ -67,7 +67,7 @@ def measure(setting: BenchSetting) -> list[Measure]:
     ]
 
 
-def _ranker(encoder) -> DmrRanker:
+def _ranker(encoder: DmrEncoder) -> DmrRanker:
     return DmrRanker(encoder, RankSettings(kind="dmr", model=MINILM, top_k=TOP), Quirks.of("faithful"))
 
 

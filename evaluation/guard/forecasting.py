@@ -17,13 +17,14 @@ from annotations.jobs import running as work
 from annotations.jobs import stopping
 from annotations.models import Dataset, Job, Step
 from annotations.models.conversations import ConversationQuerySet
+from annotations.models.projects import Account
 from annotations.sandbox.deadline import page_deadline
 from annotations.text.amounts import amount
 from evaluation.models import RiskForecast
 from evaluation.models.risk_forecasts import told_action
 
 
-def start_forecasts(*, user, dataset: Dataset) -> Job:
+def start_forecasts(*, user: Account, dataset: Dataset) -> Job:
     """A queued job that looks at the steps of a dataset, or the one that waits already. Raises ValidationError."""
     rules.require(user, Job.Kind.RISKS, dataset.project)
     waiting = Job.objects.filter(kind=Job.Kind.RISKS, dataset=dataset, state=Job.State.QUEUED, cancel_requested=False)

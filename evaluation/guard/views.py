@@ -65,7 +65,7 @@ def guard_look(request: HttpRequest, slug: str) -> HttpResponse:
     if dataset is None:
         raise Http404
     try:
-        return redirect("job", start_forecasts(user=request.user, dataset=dataset).pk)
+        return redirect("job", start_forecasts(user=signed_in(request), dataset=dataset).pk)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     return redirect(f"{reverse('guard-report', args=[project.slug])}?{urlencode({'dataset': dataset.name})}")

@@ -15,6 +15,7 @@ from annotations.access import rules
 from annotations.jobs import running as work
 from annotations.jobs import stopping
 from annotations.models import Job
+from annotations.models.projects import Account
 from annotations.text.amounts import amount
 from evaluation.judges.budget import JudgingBudget
 from evaluation.judges.judging import Judging, total
@@ -25,7 +26,7 @@ MAX_ERRORS = 500
 
 def start_judging(
     *,
-    user,
+    user: Account,
     runs: Sequence[Run],
     judge: str,
     connection: str = "",

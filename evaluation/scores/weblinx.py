@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from agents.models import Run
+from agents.models import Run, Trajectory
 from agents.observations import RecordedConversation
 from agents.recipes import literature
 from agents.runs.weblinx_demos import demo_of
@@ -56,12 +56,15 @@ def weblinx_metrics(run: Run, preset: str) -> list[Metric]:
     ]
 
 
-def _add_actions(sums: Sums, trajectory, preset: str, quirks: WeblinxQuirks) -> None:
+def _add_actions(sums: Sums, trajectory: Trajectory, preset: str, quirks: WeblinxQuirks) -> None:
     recorded = RecordedConversation(trajectory.conversation_id)
     demo = demo_of(recorded)
     rows = trajectory.steps.order_by("seq").values_list("step__source_index", "trace")
-    replies = [(turn, trace.get("plan", {})) for turn, trace in rows]
-    predictions = [TurnReply(demo.name, turn, plan["reply"]) for turn, plan in replies if "reply" in plan]
+    predictions = []
+    for turn, trace in rows:
+        if "reply" in (plan := trace.get("plan", {})):
+            assert turn is not None  # recorded turns of WebLINX have numbers
+            predictions.append(TurnReply(demo.name, turn, plan["reply"]))
     kept, _ = compare(predictions, {demo.name: demo}, quirks)
     means = aggregate(score_turns(kept, quirks=quirks), quirks)
     shown = {(row, metric): name for row, metric, name in GROUPS[preset]}

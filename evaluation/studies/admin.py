@@ -14,6 +14,7 @@ from django.utils.html import format_html
 from agents.cookbook.starters import missing, missing_of
 from agents.recipes.literature import RECIPES
 from annotations.access import rules
+from annotations.access.people import signed_in
 from annotations.admin_base import MadeElsewhere, ShowsGold
 from annotations.corpus.admin import DatasetAdmin
 from annotations.forms import choice_field
@@ -89,7 +90,7 @@ class EvaluableDatasetAdmin(DatasetAdmin):
         try:
             rules.require(request.user, "evaluate", dataset.project)
             study = create_study(
-                user=request.user,
+                user=signed_in(request),
                 dataset=dataset,
                 recipes=[wanted["recipe"]],
                 splits=[wanted["split"]],

@@ -19,6 +19,7 @@ from agents.runs.api import RunViewSet
 from annotations.access import idempotency, rules
 from annotations.access.api_rules import ForecastThrottle, JobThrottle, ReadOnlyViewSet, StartsWork
 from annotations.access.downloads import attachment
+from annotations.access.people import signed_in
 from annotations.models import Scope
 from evaluation.comparing import choosing as comparing
 from evaluation.comparing.serializers import ComparisonSerializer
@@ -141,7 +142,7 @@ class StudyViewSet(StartsWork, MetricsMixin, ReadOnlyViewSet):
 
         def work() -> Response:
             try:
-                study = create_study(user=request.user, **_study_of(wanted.validated_data))
+                study = create_study(user=signed_in(request), **_study_of(wanted.validated_data))
             except ValueError as error:
                 raise ValidationError({"detail": str(error)}) from error
             location = reverse("api:study-detail", [study.pk], request=request)

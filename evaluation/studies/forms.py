@@ -22,6 +22,7 @@ from annotations.access import rules
 from annotations.access.rules import User
 from annotations.forms import MOST, MOST_BIG, choice_field
 from annotations.models import Dataset
+from annotations.models.projects import Account
 from evaluation.models import Study
 from evaluation.studies import connecting
 from evaluation.studies.connecting import Through
@@ -183,7 +184,7 @@ class StudyForm(forms.Form):
     def _through(self) -> Through:
         return Through(self.cleaned_data.get("connection", ""), self.cleaned_data.get("encoder", ""))
 
-    def started(self, user: User) -> Study | None:
+    def started(self, user: Account) -> Study | None:
         """The study, under way; None where it is refused, and the errors say why."""
         if not self.is_valid():
             return None
@@ -193,7 +194,7 @@ class StudyForm(forms.Form):
             self.add_error(None, str(error))
         return None
 
-    def start(self, user: User) -> Study:
+    def start(self, user: Account) -> Study:
         """Create and start the study; ValueError says why it cannot start."""
         data = self.cleaned_data
         return create_study(

@@ -45,7 +45,7 @@ SLICE_SECONDS = 240  # a message must not live longer than the broker's visibili
 
 def create_study(
     *,
-    user,
+    user: Account | None,
     dataset: Dataset,
     recipes: list[str],
     splits: list[str] | None = None,

@@ -36,7 +36,7 @@ def study_new(request: HttpRequest) -> HttpResponse:
     if not rules.projects(request.user, "evaluate").exists():
         raise PermissionDenied("Starting a study needs the role of an admin in a project; ask one of its admins.")
     form = StudyForm.offered_to(request.user, request.POST or None, request.GET)
-    if form.is_bound and (started := form.started(request.user)):
+    if form.is_bound and (started := form.started(signed_in(request))):
         return redirect("study", started.pk)
     return render(request, "evaluation/study_new.html", new_study_context(request.user, form, request.GET))
 

@@ -10,6 +10,7 @@ from agents.models import Run, TrainedModel
 from annotations.access import rules
 from annotations.access.rules import Rights
 from annotations.models import Split
+from annotations.models.projects import Account
 from evaluation.comparing.choosing import query_of, tells_gold
 from evaluation.comparing.steps import PairedDifference, RunDifferences
 from evaluation.models import Study
@@ -69,7 +70,7 @@ class HeldOut:
         asked = (model.job.params.get("recipe") or {}).get("name", "") if model.job else ""
         return asked or ("grounded" if model.kind == TrainedModel.Kind.GROUNDED else "")
 
-    def measure(self, user: rules.User, against: TrainedModel, split: str) -> Study:
+    def measure(self, user: Account, against: TrainedModel, split: str) -> Study:
         """Start a study of both. Raises ValueError, PermissionDenied."""
         model, dataset = self.model, self.model.dataset
         if not self.recipe or dataset is None:

@@ -57,7 +57,7 @@ class Proposing:
         name = " · ".join(filter(None, (EMBEDDED[Proposal.Kind(kind)], encoder)))
         return self.assignment.keep_proposal(kind, name, parts, left_out(kind, parts, self.assignment.item.session))
 
-    def start_job(self, kind: str, user) -> Job:
+    def start_job(self, kind: str, user: Account) -> Job:
         """Ask the configured endpoint in the background. Raises NoProposals, and ValidationError as other jobs do."""
         self.check(kind)
         project = self.assignment.item.session.campaign.project
@@ -134,7 +134,7 @@ def check_reached(connection: str) -> None:
         raise NoProposals(f"{why} An admin can set up another connection, or let the campaign propose by rules.")
 
 
-def start_sessions_job(campaign: Campaign, user) -> Job:
+def start_sessions_job(campaign: Campaign, user: Account) -> Job:
     """Have the embedded model look at the leftovers of a campaign in the background; one job at a time."""
     rules.require(user, "manage", campaign.project)
     params = {"name": campaign.name, "campaign": campaign.pk, "kind": str(Proposal.Kind.SESSIONS)}

@@ -187,7 +187,7 @@ class AssignmentActions(viewsets.GenericViewSet):
         """Make edits, each once, merged with what others wrote meanwhile."""
 
         def work(assignment: Assignment, asked: dict[str, Any]) -> Response:
-            saved = saving.save(assignment, request.user, asked["token"], asked["base"], asked["edits"])
+            saved = saving.save(assignment, signed_in(request), asked["token"], asked["base"], asked["edits"])
             return Response(SavedSerializer(answer(saved)).data)
 
         return self._written(request, EditsRequestSerializer, work)

@@ -9,10 +9,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotations.access import rules
+from annotations.access.people import signed_in
 from annotations.corpus import step_page
 from annotations.edits.saving import Desk, Saved, open_desk
 from annotations.edits.warned import PartText
-from annotations.models import Assignment, Edit, Operation, Proposal, Stage, Step, Target
+from annotations.models import Assignment, Edit, Operation, Proposal, Session, Stage, Step, Target
 from annotations.work.decompose.clauses import covered, recorded_tasks
 from annotations.work.decompose.warnings import check_instructions
 from annotations.work.rewrite.warnings import check_rewrites
@@ -20,7 +21,7 @@ from annotations.work.rewrite.warnings import check_rewrites
 ENTERING = {Operation.TYPE, Operation.SELECT, Operation.CHANGE, Operation.PASTE}
 
 
-def readable(user, rows: QuerySet[Assignment] | None = None) -> QuerySet[Assignment]:
+def readable(user: rules.User, rows: QuerySet[Assignment] | None = None) -> QuerySet[Assignment]:
     """Annotations that this user may read: their own, and others' unless the campaign is blind; reviewers and admins
     see all of their projects."""
     rows = Assignment.objects.all() if rows is None else rows
@@ -32,7 +33,7 @@ def readable(user, rows: QuerySet[Assignment] | None = None) -> QuerySet[Assignm
 
 def document(request: HttpRequest, assignment: Assignment) -> dict[str, Any]:
     """The whole annotation as JSON. `assignment` comes with its item, session, campaign, website and user."""
-    session, desk = assignment.item.session, open_desk(assignment, request.user)
+    session, desk = assignment.item.session, open_desk(assignment, signed_in(request))
     steps = shown_steps(session)
     tasks = _tasks(steps)
     done, undone = assignment.edits.stacks_of(request.user)
@@ -125,7 +126,7 @@ def edit_row(edit: Edit) -> dict[str, Any]:
     }
 
 
-def shown_steps(session) -> list[Step]:
+def shown_steps(session: Session) -> list[Step]:
     """The steps of a session in order, with their pages (not the content) and gold elements. Two queries."""
     targets = Prefetch("targets", Target.objects.only("step_id", "node_id", "position"))
     return list(session.steps().light().select_related("turn").prefetch_related(targets))

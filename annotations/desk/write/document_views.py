@@ -68,7 +68,7 @@ def save(request: HttpRequest, pk: int) -> JsonResponse:
     body = read_object(request)
     with transaction.atomic():
         assignment = opening.locked(request.user, pk)
-        saved = saving.save(assignment, request.user, body.get("token"), _base(body), body.get("edits"))
+        saved = saving.save(assignment, signed_in(request), body.get("token"), _base(body), body.get("edits"))
     return JsonResponse(answer(saved))
 
 
@@ -157,7 +157,7 @@ def propose(request: HttpRequest, pk: int) -> JsonResponse:
     try:
         if campaign.proposer == Campaign.Proposer.ENDPOINT:
             proposing.check_reached(campaign.connection)
-            job = proposing.Proposing(assignment).start_job(kind, request.user)
+            job = proposing.Proposing(assignment).start_job(kind, signed_in(request))
             return JsonResponse({"job": job.pk}, status=202)
         return JsonResponse({"proposal": proposal_row(proposing.Proposing(assignment).propose(kind))})
     except ValidationError as error:

@@ -54,7 +54,7 @@ def propose(request: HttpRequest, pk: int) -> JsonResponse:
     if request.method == "POST":
         suggest(campaign)
         if campaign.proposer == Campaign.Proposer.EMBEDDED:
-            job = proposing.start_sessions_job(campaign, request.user)
+            job = proposing.start_sessions_job(campaign, signed_in(request))
     rows = OrganiseRows(campaign).proposals()
     said = f"{amount(len(rows), 'session')} proposed." if rows else "No leftovers go together."
     state_url = reverse("job-state", args=[job.pk]) if job else None
