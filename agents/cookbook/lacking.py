@@ -39,7 +39,8 @@ def missing(recipe: Recipe) -> list[str]:
 
 
 def _lacking_eyes(recipe: Recipe) -> list[str]:
-    """That screenshots would be shown to the embedded model, which refuses them, so that every step would fail."""
+    """What is lacking where the recipe shows screenshots to the embedded model: it refuses them, so every step would
+    fail."""
     if recipe.plan.backend != "endpoint" or not planner_of(recipe).asks or "screenshots" not in searched(recipe):
         return []
     if not (model := connection.embedded_model(asked_model(recipe))):

@@ -88,5 +88,6 @@ class ShownGoal:
         return ConversationRecord(name, *where, turns, split=self.split, extra=place)
 
     def _chance(self) -> int:
-        """Of the tasks of MiniWoB++ another instance each time; websites as they were recorded."""
+        """The seed of the episode: a random one for tasks of MiniWoB++, which look different each time, and 0 for
+        websites, which are shown as they were recorded."""
         return secrets.randbelow(1_000_000) if self.environment == "miniwob" else 0

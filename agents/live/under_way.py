@@ -237,7 +237,8 @@ class ActingEpisode:
             self.episode.came_out(effect)
 
     def _awaited(self, action: Action) -> str:
-        """Where the agent asks, has done, or has done a lot, the person who types for its user comes next."""
+        """What the episode waits for from the person who types for its user: an answer when the agent asks, the next
+        turn when the agent stops or has taken TYPED_STEPS steps, else nothing."""
         if action.operation == "SAY":
             return Drive.Waits.ANSWER
         return Drive.Waits.TURN if action.operation == "STOP" or len(self.episode.steps) >= TYPED_STEPS else ""

@@ -94,7 +94,7 @@ class Connection(models.Model):
 
     @property
     def _named(self) -> str:
-        """As settings of recipes name it."""
+        """The name by which settings of recipes mean this connection."""
         return self.name if self.kind == self.Kind.LLM else f"{FROM_ENDPOINT}{self.name}"
 
     @property

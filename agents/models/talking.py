@@ -15,7 +15,7 @@ class CannotDrive(ValueError):
 
 
 class Talked(models.Model):
-    """What a row tells of it that keeps the agent from going on (`Drive`)."""
+    """Fields of a row whose agent waits for a person: what for, and what they said (`Drive`)."""
 
     class Waits(models.TextChoices):
         TURN = "turn", "the next instruction"

@@ -54,7 +54,7 @@ def _offering(found: RecordedStep, nodes: Iterable[Any]) -> RecordedStep:
 
 
 class Lessons:
-    """Those that a training is given."""
+    """What people taught of the steps that a training is given, by step."""
 
     def __init__(self, found: Iterable[Lesson] = ()) -> None:
         self.of_step = {lesson.step: lesson for lesson in found}
@@ -70,7 +70,8 @@ class Lessons:
         )
 
     def params(self) -> list[dict[str, Any]]:
-        """As `of_params` reads them: a training keeps those that it began with."""
+        """The lessons as JSON, which the training's job stores and `of_params` reads: so a training that goes on has
+        the lessons that it began with."""
         return [asdict(lesson) for _, lesson in sorted(self.of_step.items())]
 
     @property

@@ -63,7 +63,7 @@ class CrossEncoderTask(_RankingTask):
         return torch.nn.functional.binary_cross_entropy_with_logits(logits.squeeze(-1).float(), batch["label"])
 
     def _scores(self, model: "PreTrainedModel", step: RankingStep, texts: list[str]) -> list[float]:
-        """Of pairs in the order of evaluation, (query, candidate)."""
+        """The model's score of each text. It reads pairs of (query, candidate), the order that evaluation uses."""
         batch = self._encode([(step.query, text) for text in texts])
         scores: list[float] = (
             model(**{name: tensor.to(model.device) for name, tensor in batch.items()}).logits[:, 0].tolist()

@@ -102,7 +102,8 @@ def export_release(
 
 
 def _write_texts(folder: Path, texts: dict[str, str]) -> list[Path]:
-    """Those that are not empty, as files of these names; what another export left of the others goes."""
+    """Write each text that is not empty into the file of its name, and delete the files of the empty ones, which an
+    earlier export may have left. Returns the files that were written."""
     for name, text in texts.items():
         if text:
             (folder / name).write_text(text, "utf-8")

@@ -116,7 +116,7 @@ class Job(Leased):
         self.told()
 
     def go_on_of(self, total: int, unit: str, phase: str, done: int) -> None:
-        """The same, for who knows how much there is to do."""
+        """Store progress as `go_on` does: `done` of `total` units in this phase."""
         self.go_on({"phase": phase, "done": done, "total": total, "unit": unit})
 
     def keep_report(self, report: dict) -> None:

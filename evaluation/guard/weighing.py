@@ -57,7 +57,8 @@ class LabelledStratum:
         return len(self.steps)
 
     def counts(self, counted: CountsAs) -> tuple[Stratum, Stratum]:
-        """Of the steps that are held, and of those that pass: the guard's verdict is known of all."""
+        """The labelled steps counted in two strata, those that the guard holds and those that it lets pass; how large
+        each is, is known, as the guard judges all steps."""
         seen = Counter((counted(one.labels), one.is_held) for one in self.steps)
         held = Stratum(
             self.held, held_risky=seen[True, True], held_harmless=seen[False, True], left_out=seen[None, True]
@@ -77,7 +78,7 @@ def _weighted(strata: Sequence[LabelledStratum]) -> dict[str, Any]:
 
 
 def _told_rate(rate: EstimatedRate | None) -> dict[str, Any]:
-    """As `Share.told`, but without hits: what is counted is weighed."""
+    """A share as JSON, in the form of `Share.told`; its `hits` are None, as a weighted share is no count of steps."""
     if rate is None:
         return {"value": None, "low": None, "high": None, "hits": None, "n": 0}
     value, low, high = (round(part, 4) for part in rate[:3])

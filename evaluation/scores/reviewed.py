@@ -55,7 +55,8 @@ class GoldVotes:
 
 
 def count_votes(rows: Iterable[ReviewRow]) -> GoldVotes:
-    """Of reviews, oldest first."""
+    """Count what people say in reviews, which are given oldest first: of each reviewer, the last verdict on a step, and
+    on an action, counts."""
     of_step: dict[tuple[int, int], bool] = {}
     of_action: dict[tuple[int, Acted, int], bool] = {}
     for row in rows:

@@ -46,7 +46,8 @@ class TaughtStep:
     vindicated: tuple[SaidAction, ...] = ()  # what agents did, where gold was called wrong, and is gold since
 
     def lesson(self) -> Lesson:
-        """As a training takes it."""
+        """What people said of the step, as a training reads it: which actions are right besides gold, and which are
+        wrong."""
         wrong = [*(said.action for said in self.refused), *self.mistaken]
         also = tuple(said.action for said in self.accepted)
         return Lesson(self.step.pk, self.is_left_out, also, tuple(dict.fromkeys(wrong)))

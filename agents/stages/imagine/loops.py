@@ -28,7 +28,8 @@ def stopping(recipe: Recipe, actions: Sequence[Action | None]) -> int | None:
 
 
 def _stops(action: Action) -> bool:
-    """As published: what is typed may hold the word."""
+    """Whether the published code takes an action for a stop: also where a text that is typed has the word "stop" in
+    it."""
     return action.operation == "STOP" or "stop" in action.value
 
 

@@ -24,7 +24,8 @@ def publish(session: Session, assignment: Assignment) -> Conversation:
 
 
 def _mentions(part: Part, numbers: dict[int, int]) -> list[dict[str, Any]]:
-    """The part's mentions with antecedents named by turn; the first steps that name them here mean nothing there."""
+    """The part's mentions, with the turn of each antecedent in place of its first step: the steps of the published
+    conversation are copies with numbers of their own."""
     named = []
     for mention in part.mentions:
         antecedent = mention.get("antecedent")
