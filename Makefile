@@ -37,8 +37,9 @@ load: .venv/installed ## fifty annotators for ten minutes, on a database of thei
 lint: .venv/installed ## format, types, and the structure of the code; nothing of it needs a database
 	.venv/bin/ruff check . && .venv/bin/ruff format --check .
 	.venv/bin/mypy
-	! git grep -niE "# *(fmt: *(skip|on|off)|yapf:|(ruff|flake8) *[:=] *(noqa|ignore|disable)|noqa *:.*C901)" -- "*.py"
-	! git grep -nE "@ts-(ignore|expect-error|nocheck)" -- "*.js" "*.ts"
+	git grep -niE "# *(fmt: *(skip|on|off)|yapf:|(ruff|flake8) *[:=] *(noqa|ignore|disable)|noqa *:.*C901)" -- "*.py"; test $$? -eq 1
+	git grep -nE "@ts-(ignore|expect-error|nocheck)" -- "*.js" "*.ts"; test $$? -eq 1
+	git grep -nE "prettier-ignore|djangofmt *: *ignore" -- "*.js" "*.ts" "*.css" "*.html" "*.json"; test $$? -eq 1
 	.venv/bin/djangofmt --check templates
 	.venv/bin/python -m pytest --core $(ALONE) $(STRUCTURE)
 	@.ci/lint_faces.sh

@@ -132,7 +132,8 @@ SHELL_PACKAGES = {
 # Modules that the web process loads, by their last word: job_views, account_api, page_admin and the like too.
 WEB = {"models", "views", "api", "admin", "urls", "forms", "serializers", "consumers", "routing", "filters", "apps"}
 MODEL_PACKAGES = {"torch", "transformers", "playwright"}
-LOADING = {"import_module", "__import__", "import_string", "find_spec"}  # functions that load a module by its name
+# Functions that load a module, or a name in it, by a text.
+LOADING = {"import_module", "__import__", "import_string", "find_spec", "resolve_name", "run_module", "locate"}
 GETTING = {"get_model", "get_app_config"}  # functions of Django that find an app's models by its name
 # Modules that load what a table or the settings name.
 BY_TABLE = {"annotations.datasets", "webnav_site.asgi", "webnav_site.edge.accounts", "agents.llm.embedded"}
@@ -198,7 +199,7 @@ def _loaded(call: ast.Call, package: str) -> str:
         return ""
     if ast.unparse(call.func).rpartition(".")[2] in GETTING:
         return f"{named.partition('.')[0]}.models" if named.partition(".")[0] in APPS else ""
-    name = resolve_name(named, package) if named.startswith(".") else named
+    name = resolve_name(named, package) if named.startswith(".") else named.replace(":", ".")
     while name not in modules() and name.partition(".")[0] in APPS and "." in name:
         name = name.rpartition(".")[0]
     return name
@@ -483,6 +484,9 @@ def run(app):
 
 
 from importlib import import_module as load
+pkgutil.resolve_name("evaluation.models:Study")
+runpy.run_module("evaluation.tasks")
+pydoc.locate("agents.runs.runner.run_conversations")
 """
     assert set(_imports(ast.parse(source), "annotations.corpus")) == {
         ("evaluation.studies.running", 3),
@@ -494,6 +498,9 @@ from importlib import import_module as load
         ("agents.models", 10),
         ("evaluation.bench", 11),
         ("importlib", 14),
+        ("evaluation.models", 15),
+        ("evaluation.tasks", 16),
+        ("agents.runs.runner", 17),
     }
 
 

@@ -5,10 +5,13 @@ something is taken apart; before one is added, look whether it can be.
 """
 
 import ast
+import os
 import re
+import subprocess
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from tests.test_imports import APPS, ROOT, modules
 
@@ -166,6 +169,36 @@ def test_lint_finds_waivers_however_they_are_spelled() -> None:
     checked = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["ruff"]["lint"]
     assert {"C901", "PGH004", "RUF"} <= set(checked["select"])
     assert not {"C901", "PGH004", "RUF100"} & set(checked["ignore"])
+
+
+def searches_of_lint() -> list[str]:
+    """The lines of `make lint` that look for what nobody may write, as the shell gets them."""
+    lint = (ROOT / "Makefile").read_text("utf-8").partition("\nlint:")[2].partition("\n\n")[0]
+    return [line.strip().replace("$$", "$") for line in lint.splitlines() if "git grep" in line]
+
+
+def test_a_search_of_lint_fails_where_it_finds_something_or_cannot_look(tmp_path: Path) -> None:
+    def passes(search: str) -> bool:
+        outside = os.environ | {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)}
+        return subprocess.run(["sh", "-c", search], cwd=tmp_path, env=outside, capture_output=True).returncode == 0
+
+    searches = searches_of_lint()
+    assert len(searches) == 3
+    assert [one for one in searches if passes(one)] == [], "there is no repository to look in"
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    assert [one for one in searches if not passes(one)] == []
+    waivers = {
+        "waived.py": "a  = 1  #" + " fmt: skip\n",
+        "waived.js": "// @ts-" + "ignore\n",
+        "waived.css": "/* prettier-" + "ignore */\n",
+        "waived.ts": "// prettier-" + "ignore\n",
+        "waived.html": "<!-- djangofmt:" + "ignore -->\n",
+    }
+    for name, text in waivers.items():
+        (tmp_path / name).write_text(text)
+        subprocess.run(["git", "add", name], cwd=tmp_path, check=True)
+        assert [one for one in searches if not passes(one)] != [], name
+        subprocess.run(["git", "rm", "-qf", name], cwd=tmp_path, check=True)
 
 
 def test_tables_of_the_admin_lie_with_their_rooms() -> None:
