@@ -15,6 +15,16 @@ from evaluation.studies import running
 from tests import factories
 from tests.agents.llm_server import LlmServer, serve
 from tests.evaluation.recipe_world import make_workflows, reply, tiny_weights
+from tests.evaluation.test_walks import (
+    BEGINS,
+    BY_OTHER_RECIPES,
+    OBSERVATION,
+    Walked,
+    once_more,
+    section_of,
+    unwalked,
+    walking_from,
+)
 from tests.quick import first_is_quick
 
 pytestmark = pytest.mark.django_db
@@ -26,6 +36,22 @@ ON_PAGES = [
     for name, r in RECIPES.items()
     if not r.needs and r.data == "any" and name not in ("grounded", "grounded-world-model", "synapse-miniwob")
 ]
+
+# Recipes that are walked, of different kinds of stages, memory and judging -> (row, room) of docs/architecture.md that
+# each of them enters, and `grounded` does not.
+WALKED: dict[str, set[tuple[int, str]]] = {
+    "mindact": {(5, "agents/training"), (6, "agents/training"), (6, "agents/weblinx")}
+    | {(6, "agents/generators"), (8, "agents/generators"), (8, "agents/llm")},
+    "mindact-car": {(6, "agents/llm"), (8, "agents/prompts")},
+    "mindact-icl": set(),
+    "bare": set(),
+    "synapse": {(10, "agents/words")},
+    "self-map": {(8, "agents/recipes")},
+    "awm-online": {(9, "agents/memory")},
+    "mims": set(),
+    "wma": {(8, "agents/world_model")},
+    "cot": set(),
+}
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +133,24 @@ def _check_recall(name: str, recipe: literature.Recipe, result: Run) -> None:
         assert Rationale.objects.filter(source="model", model_name="test-model").exists()
     if recipe.recall.rewrite_instruction:
         assert all(row.trace["recall"]["rewritten"] == "Book the cheaper one on Casaverde." for row in later)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WALKED)
+def test_a_recipe_enters_the_rooms_that_are_told(name, dataset, weights, endpoint, hash_encoder) -> None:
+    """Rows 5 to 10 of docs/architecture.md: test_walks.py walks all rows, by the recipe `grounded` alone."""
+    make_workflows(dataset)
+    assert run(name, dataset, weights).state == Run.State.DONE  # modules are loaded before
+    walked: Walked = {}
+    with walking_from(walked, 5, BEGINS):
+        assert run(name, dataset, weights).state == Run.State.DONE
+    assert {(row,) for row in range(5, 11)} <= walked.keys()
+    assert once_more(walked, section_of(OBSERVATION)) == []
+    assert {(row, room) for row, room in WALKED[name] if unwalked({room}, walked[row,])} == set()
+
+
+def test_what_grounded_does_not_enter_is_walked_by_others() -> None:
+    assert set().union(*WALKED.values()) == BY_OTHER_RECIPES
 
 
 @pytest.mark.slow
