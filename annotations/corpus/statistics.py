@@ -4,10 +4,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from django.db.models import Avg, Count, Max, Min, QuerySet
+from django.db.models import Avg, Count, Max, Min
 
 from annotations.models import Dataset, Operation, Snapshot, Split, Step, Turn
-from annotations.models.conversations import ConversationQuerySet
 
 TOKENIZER = r"regex \w+|[^\w\s]"
 _TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -79,7 +78,7 @@ def _split_stats(dataset: Dataset, split: str, html_sample: int | None, *, told:
     return stats if told else stats | {name: None for name in OF_STEPS if name in stats}
 
 
-def _site_stats(rows: ConversationQuerySet, conversations: int) -> dict[str, Any]:
+def _site_stats(rows, conversations: int) -> dict[str, Any]:
     per_site = rows.order_by().values("website").annotate(n=Count("id")).aggregate(low=Min("n"), high=Max("n"))
     kinds = rows.aggregate(
         websites=Count("website", distinct=True),
@@ -95,7 +94,7 @@ def _site_stats(rows: ConversationQuerySet, conversations: int) -> dict[str, Any
     }
 
 
-def _dialogue_stats(rows: ConversationQuerySet) -> dict[str, Any]:
+def _dialogue_stats(rows) -> dict[str, Any]:
     """WebLINX's statistics of conversations: turns of either speaker and active turns, in all and on average, and mean
     lengths of messages (Table 1 of the context analysis counts characters) and of recordings. A navigator's turns are
     what it does and says, its utterances what it says alone: those are the "navigator turns" of that table.
@@ -123,7 +122,7 @@ def _dialogue_stats(rows: ConversationQuerySet) -> dict[str, Any]:
     }
 
 
-def _html_tokens(steps: QuerySet[Step], sample: int | None) -> tuple[float | None, int]:
+def _html_tokens(steps, sample: int | None) -> tuple[float | None, int]:
     ids = list(steps.exclude(snapshot=None).order_by("snapshot_id").values_list("snapshot_id", flat=True).distinct())
     if sample and len(ids) > sample:
         ids = ids[:: -(-len(ids) // sample)]
