@@ -4,7 +4,6 @@ Only the train split is ever trained on; `dev` steps are only measured.
 """
 
 import hashlib
-import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -33,7 +32,6 @@ from annotations.dom.elements import elements
 from annotations.dom.limits import PageError
 from annotations.models import Conversation, Dataset, Split, Step
 
-EVERY = 1_000_000_000  # negatives: they are drawn later
 KEPT_CONVERSATIONS = 16
 UNRANKED = -1
 
@@ -156,8 +154,7 @@ class RankingRows:
         def unread(turn: ReplayTurn, error: PageError) -> None:
             self.left_out.add(f"{demo.name} turn {turn.index}", error)
 
-        every = training_documents(demo, random.Random(0), EVERY, text.limit, unread, self.tokenizer)
-        for turn, docs in every:
+        for turn, docs in training_documents(demo, text.limit, unread, self.tokenizer):
             positives = tuple(doc.text for doc in docs if doc.positive)
             negatives = tuple(doc.text for doc in docs if not doc.positive)
             query = dmr_query(demo, turn, text.history_turns, text.quirks)

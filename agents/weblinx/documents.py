@@ -1,7 +1,6 @@
 """The elements of a turn as dense markup ranking reads them (A3): which are candidates, and the text of each."""
 
-import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,7 +8,6 @@ from lxml import etree
 from lxml.html import HtmlElement
 
 from agents.weblinx.pages import parse_page
-from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
 from agents.weblinx.tokens import SpanTokenizer
 from agents.weblinx.turns import Demo, RecordedBox, ReplayTurn
 from annotations.dom.limits import PageError
@@ -22,8 +20,6 @@ FIELDS = ("tag", "xpath", "text", "bbox", "attributes", "children")
 SMALLEST_SIDE = 10  # boxes narrower and lower than this are no candidates
 ATTRIBUTE_LENGTH = 100
 CHILDREN = 2
-NEGATIVES = 9
-SEED = 123
 
 
 @dataclass(frozen=True)
@@ -136,13 +132,11 @@ def shorten(text: str, length: int | None, side: Literal["left", "center", "righ
 
 def training_documents(
     demo: Demo,
-    generator: random.Random,
-    negatives: int = NEGATIVES,
     limit: ElementLimit = ElementLimit(),
     on_unread: Callable[[ReplayTurn, PageError], None] = lambda turn, error: None,
     tokenizer: SpanTokenizer | None = None,
 ) -> Iterator[tuple[ReplayTurn, list[ElementDoc]]]:
-    """Per training turn the positives and a uniform sample of the negatives (A5.1); `tokenizer`: for a limit in tokens.
+    """Per training turn its elements (A5.1), of which a training draws; `tokenizer`: for a limit in tokens.
 
     Turns whose target is not on the page are left out, and those whose page cannot be read, which `on_unread` is told
     of; one whose target's box was filtered out has negatives only.
@@ -153,21 +147,8 @@ def training_documents(
         except PageError as error:
             on_unread(turn, error)
             continue
-        if docs is None:
-            continue
-        others = [doc for doc in docs if not doc.positive]
-        if len(others) > negatives:
-            others = generator.sample(others, negatives)
-        yield turn, [doc for doc in docs if doc.positive] + others
-
-
-def training_generators(
-    demos: Iterable[Demo], quirks: WeblinxQuirks = FAITHFUL
-) -> Iterator[tuple[Demo, random.Random]]:
-    """Each demonstration with its source of negatives; quirk Q5 starts every one from the same seed."""
-    generator = random.Random(SEED)
-    for demo in demos:
-        yield demo, random.Random(SEED) if quirks.wq5_reseeds_every_demo else generator
+        if docs is not None:
+            yield turn, docs
 
 
 @page_deadline()

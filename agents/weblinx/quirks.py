@@ -8,15 +8,15 @@ class WeblinxQuirks:
     """The preset of a run. Flags that end in `crashes` raise what the published code raises; the presets leave them
     off, so that one odd reply never stops the scoring of a split: the input is handled and counted instead.
 
-    No flags: Q6 (training is in fp32 either way), Q8 (an over-long text keeps its ellipsis, as published), Q12 (an
-    undefined name) and Q15 (the published and the clean groups are always reported both).
+    No flags: Q5 (`q5_reseed_per_demo` of a training), Q6 (training is in fp32 either way), Q8 (an over-long text keeps
+    its ellipsis, as published), Q12 (an undefined name) and Q15 (the published and the clean groups are always
+    reported both).
     """
 
     wq1_history_hides_attributes: bool  # history elements always print attrs={}; else the six attributes meant
     wq2_numbers_lose_quotes: bool  # text="5" is read as the integer 5, so text metrics are 0; else it stays a text
     wq3_crashes: bool  # AttributeError for action(intent=5), ValueError for "²"; else <unk> and the text
     wq4_corners_find_nothing: bool  # top/left/right/bottom never lead to an element; else their centre does
-    wq5_reseeds_every_demo: bool  # negatives are drawn from the same seed in every demo; else from one stream
     wq7_keeps_text_input_without_element: bool  # such turns stay in the prompts; else dropped as clicks are
     wq9_history_restarts: bool  # each attempt removes only what the last one left too much; else removals add up
     wq10_crashes: bool  # IndexError and TypeError when a budget leaves no token for a part; else the part is empty
@@ -34,7 +34,6 @@ FAITHFUL = WeblinxQuirks(
     wq2_numbers_lose_quotes=True,
     wq3_crashes=False,
     wq4_corners_find_nothing=True,
-    wq5_reseeds_every_demo=True,
     wq7_keeps_text_input_without_element=True,
     wq9_history_restarts=True,
     wq10_crashes=False,

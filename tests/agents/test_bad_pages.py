@@ -1,6 +1,5 @@
 """A page that cannot be shown fails its own step, whatever agent meets it; the others of its batch are decided."""
 
-import random
 from dataclasses import replace
 
 import pytest
@@ -136,7 +135,7 @@ def test_a_page_that_takes_too_long_fails_its_step_too(monkeypatch) -> None:
 
 def test_training_goes_without_a_recording_that_cannot_be_read() -> None:
     told: list[str] = []
-    rows = training_documents(weblinx(HEAVY), random.Random(1), on_unread=lambda turn, why: told.append(str(why)))
+    rows = training_documents(weblinx(HEAVY), on_unread=lambda turn, why: told.append(str(why)))
     assert list(rows) == []
     assert told == ["the page has 2,000,009 tags, at most 1,000,000 are read"]
-    assert [turn.index for turn, _ in training_documents(weblinx(PAGE), random.Random(1))] == [1]
+    assert [turn.index for turn, _ in training_documents(weblinx(PAGE))] == [1]

@@ -130,6 +130,15 @@ def test_draws_follow_the_published_rules() -> None:
     assert len(set(many)) == 11
 
 
+@pytest.mark.parametrize("reseeds", [True, False])
+def test_negatives_are_drawn_anew_in_each_conversation_when_corrected(reseeds: bool) -> None:
+    settings = make_settings("dual_encoder", {"q5_reseed_per_demo": reseeds})
+    texts = tuple(map(str, range(40)))
+    first, second = (dual_encoder_lines(settings)([RankingStep(group, "query", ("gold",), texts)]) for group in (1, 2))
+    assert [len(line["draws"]) for line in first] == [10]
+    assert (first == second) is reseeds
+
+
 def test_a_sample_has_the_gold_element_four_times_in_five() -> None:
     draw, negatives = CandidateDraw(), [(str(n), n) for n in range(20)]
     found = [draw.draw(("gold",), negatives, random.Random(n)) for n in range(2000)]

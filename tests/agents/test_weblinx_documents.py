@@ -1,14 +1,13 @@
 """Candidate documents and queries: limits, corrected forms and samples that the published cases do not show."""
 
-import random
 import re
 
 import pytest
 
-from agents.weblinx.documents import ElementLimit, documents, training_documents, training_generators
+from agents.weblinx.documents import ElementLimit, documents, training_documents
 from agents.weblinx.pages import parse_page
 from agents.weblinx.query import dmr_query
-from agents.weblinx.quirks import CORRECTED, FAITHFUL
+from agents.weblinx.quirks import CORRECTED
 from agents.weblinx.ranking import element_ranks
 from agents.weblinx.turns import Demo, PagesByName
 from evaluation.metrics.weblinx_ranking import evaluate_elements, mrr_at, recall_at
@@ -67,29 +66,12 @@ def test_a_turn_without_a_page_has_no_documents():
     assert parse_page("<!-- nothing -->") is None
 
 
-def test_negatives_are_drawn_anew_in_each_demonstration_when_corrected():
-    demos = [long_page(40), long_page(40)]
-
-    def drawn(quirks):
-        return [
-            [doc.uid for _, docs in training_documents(demo, generator) for doc in docs]
-            for demo, generator in training_generators(demos, quirks)
-        ]
-
-    first, second = drawn(FAITHFUL)
-    assert len(first) == 10
-    assert first[0] == "p0"
-    assert first == second
-    first, second = drawn(CORRECTED)
-    assert first != second
-
-
 def test_turns_whose_target_is_not_on_the_page_are_not_trained_on():
     demo = make_demo(browser("scroll", scrollX=0, scrollY=5), browser("click", "go"))
     gone = make_demo(browser("click", "go"))
     gone.turns[0].data["action"]["arguments"]["element"]["attributes"]["data-webtasks-id"] = "gone"
-    assert [turn.index for turn, _ in training_documents(demo, random.Random(1))] == [1]
-    assert list(training_documents(gone, random.Random(1))) == []
+    assert [turn.index for turn, _ in training_documents(demo)] == [1]
+    assert list(training_documents(gone)) == []
 
 
 def test_corrected_queries_show_five_utterances_in_all():

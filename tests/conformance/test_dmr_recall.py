@@ -1,10 +1,12 @@
 """Dense markup ranking: candidates, documents, queries, training samples and ranking metrics as published."""
 
-import random
 from itertools import groupby
 
 import pytest
 
+from agents.training.examples import RankingStep
+from agents.training.pairs import dual_encoder_lines
+from agents.training.settings import DualEncoderSettings
 from agents.weblinx.actions import history_call
 from agents.weblinx.documents import documents, ranked_turns, shorten, training_documents, visible_boxes
 from agents.weblinx.query import dmr_query
@@ -49,14 +51,31 @@ def test_queries_and_documents_agree(case, recorded):
         docs = sorted(documents(demo, turn), key=lambda doc: not doc.positive)
         made = [{"uid": doc.uid, "label": int(doc.positive), "doc": doc.text, "elem_dict": doc.fields} for doc in docs]
         assert made == case["docs"]
-        trained = [turn.index for turn, _ in training_documents(demo, random.Random(0))]
+        trained = [turn.index for turn, _ in training_documents(demo)]
         assert (turn.index in trained) is case["included_in_training"]
 
 
 @pytest.mark.parametrize("case", params(FILE, "train_sampling"))
 def test_negatives_are_sampled_as_published(case, recorded):
-    sampled = training_documents(recorded[case["demo"]], random.Random(case["seed"]), case["max_neg_per_turn"])
-    assert [[turn.index, doc.uid, int(doc.positive)] for turn, docs in sampled for doc in docs] == case["uids_in_order"]
+    """By what a training draws of the same turns; elements with the same text are one to it."""
+    turns = list(training_documents(recorded[case["demo"]]))
+    settings = DualEncoderSettings(seed=case["seed"], max_negatives=case["max_neg_per_turn"])
+    steps = [
+        RankingStep(
+            0,
+            str(turn.index),
+            tuple(doc.text for doc in docs if doc.positive),
+            tuple(doc.text for doc in docs if not doc.positive),
+        )
+        for turn, docs in turns
+    ]
+    drawn = [
+        [int(line["query"]), line["texts"][place], label]
+        for line in dual_encoder_lines(settings)(steps)
+        for place, label in line["draws"]
+    ]
+    text_of = {(turn.index, doc.uid): doc.text for turn, docs in turns for doc in docs}
+    assert drawn == [[index, text_of[index, uid], label] for index, uid, label in case["uids_in_order"]]
 
 
 @pytest.mark.parametrize("case", params(FILE, "ranking"))
