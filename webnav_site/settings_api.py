@@ -6,7 +6,7 @@ from annotations.environment import env_number
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "knox.auth.TokenAuthentication",
+        "annotations.access.tokens.TokenHeader",
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["annotations.access.tokens.MayUse"],

@@ -25,6 +25,7 @@ ALLOWED_HOSTS = list(
 CSRF_TRUSTED_ORIGINS = [APP_ORIGIN]
 
 HTTPS = APP_ORIGIN.startswith("https://")
+SESSION_ENGINE = "annotations.access.backends"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
 # Addresses and networks of proxies whose X-Forwarded-… is believed ("unix": who may open the server's local socket).

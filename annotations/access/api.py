@@ -5,7 +5,6 @@ from django.contrib.auth import authenticate, get_user_model
 from django.contrib.auth.signals import user_logged_in
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
-from knox.auth import TokenAuthentication
 from knox.settings import knox_settings
 from rest_framework import serializers, status, viewsets
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
@@ -17,7 +16,7 @@ from rest_framework.views import APIView
 from annotations.access import factors, rules, trail
 from annotations.access.forms import is_right_code
 from annotations.access.people import signed_in
-from annotations.access.tokens import TooManyTokens, make_token, revoke
+from annotations.access.tokens import TokenHeader, TooManyTokens, make_token, revoke
 from annotations.models import AccessEvent, Membership, Scope
 
 
@@ -99,7 +98,7 @@ class LogoutView(APIView):
 
     scopes = {"post": None}  # any token may end itself
 
-    authentication_classes = (TokenAuthentication,)
+    authentication_classes = (TokenHeader,)
 
     @extend_schema(request=None, responses={204: None})
     def post(self, request: Request) -> Response:

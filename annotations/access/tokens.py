@@ -9,8 +9,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from drf_spectacular.contrib.knox_auth_token import KnoxTokenScheme
+from knox.auth import TokenAuthentication
 from knox.models import AuthToken
 from knox.settings import knox_settings
+from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
@@ -19,6 +22,18 @@ from annotations.access.clients import client_address
 from annotations.models import Scope, TokenGrant
 
 SEEN_EVERY = timedelta(minutes=1)  # so that reading does not write each time
+KnoxTokenScheme.match_subclasses = True  # the schema of the API tells ours as it would tell Knox's
+
+
+class TokenHeader(TokenAuthentication):
+    """Knox's tokens in the header Authorization, which are letters and digits: other bytes are a wrong token, where
+    Knox fails as they are no text. Raises AuthenticationFailed."""
+
+    def authenticate_credentials(self, token: bytes) -> tuple[Any, Any]:
+        if not token.isalnum():
+            raise AuthenticationFailed("Invalid token.")
+        found: tuple[Any, Any] = super().authenticate_credentials(token)
+        return found
 
 
 class TooManyTokens(ValueError):
