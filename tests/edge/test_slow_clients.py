@@ -236,15 +236,68 @@ def test_one_client_has_only_so_much_open(port: int) -> None:
     asyncio.run(scene())
 
 
-def handshake(path: str) -> bytes:
+def handshake(path: str, method: str = "GET", length: int | None = None, **more: str) -> bytes:
     return head(
-        "GET",
+        method,
         path,
+        length,
         Origin="http://localhost",
         Upgrade="websocket",
         Connection="Upgrade",
         **{"Sec-WebSocket-Key": "x3JJHMbDL1EzLkh9GBhXDw==", "Sec-WebSocket-Version": "13"},
+        **more,
     )
+
+
+@pytest.mark.parametrize("path", ["/login/", "/api/me/", "/healthz", "/nothing/"])
+def test_an_address_with_too_many_fields_is_refused_everywhere(port: int, path: str) -> None:
+    asked = head("GET", f"{path}?" + "a=b&" * 2000, Connection="close")
+    status, said = asyncio.run(ask(port, asked))
+    assert (status, b"more than 1,000 fields" in said) == (400, True)
+    assert asyncio.run(ask(port, head("GET", f"{path}?" + "a=b&" * 900, Connection="close")))[0] in (200, 401, 404)
+
+
+UNFIT = {
+    "a body": handshake("/ws/runs/1/", length=1) + b"x",
+    "a body in pieces": handshake("/ws/runs/1/", **{"Transfer-Encoding": "chunked"}) + b"1\r\nx\r\n",
+    "another method": handshake("/ws/runs/1/", "POST"),
+    "many headers": handshake("/ws/runs/1/", **{f"X-{number}": "1" for number in range(200)}),
+    "a long line": handshake("/ws/runs/1/", Cookie="a" * 9_000),
+}
+
+
+@pytest.mark.parametrize("said", UNFIT.values(), ids=list(UNFIT))
+def test_a_handshake_that_the_library_drops_is_refused_and_its_connection_is_closed(port: int, said: bytes) -> None:
+    begun = time.monotonic()
+    assert asyncio.run(ask(port, said))[0] in (400, 405)
+    assert time.monotonic() - begun < 10
+
+
+@pytest.mark.slow
+def test_sockets_are_connections_of_their_client(port: int, cookie: Callable) -> None:
+    """Two processes share them, so that up to twice as many are taken. WEB_CLIENT_CONNECTIONS is 60."""
+    project = factories.make_project()
+    run = factories.make_run(factories.make_dataset(project))
+    opening = handshake(f"/ws/runs/{run.pk}/", Cookie=cookie("admin", project))
+
+    async def opened(lines: list[Line]) -> bytes:
+        lines.append(line := await connect(port, "127.0.10.1"))
+        await line.say(opening)
+        try:
+            return (await line.reader.read(60))[:13]
+        except ConnectionError:  # refused before it had said anything
+            return b"HTTP/1.1 429 "
+
+    async def scene() -> None:
+        lines: list[Line] = []
+        assert {await opened(lines) for _ in range(121)} == {b"HTTP/1.1 101 ", b"HTTP/1.1 429 "}
+        assert (await ask(port, LOGIN, "127.0.10.2"))[0] == 200
+        for line in lines:
+            line.close()
+        await asyncio.sleep(1)
+        assert (await ask(port, LOGIN, "127.0.10.1"))[0] == 200
+
+    asyncio.run(scene())
 
 
 @pytest.mark.slow

@@ -15,7 +15,12 @@ from webnav_site.edge.sockets import Socket
 
 CONNECTION = "webnav.connection"  # in an ASGI scope: the connection, which `abort` ends
 SWEEP_SECONDS = 0.5
-REFUSALS = {408: "Request Timeout", 429: "Too Many Requests", 431: "Request Header Fields Too Large"}
+REFUSALS = {
+    400: "Bad Request",
+    408: "Request Timeout",
+    429: "Too Many Requests",
+    431: "Request Header Fields Too Large",
+}
 
 
 def limits() -> EdgeLimits:
@@ -36,6 +41,7 @@ class ClientConnection(HttpToolsProtocol):
     in_body = False
     unread_since: float | None = None
     unread = 0
+    is_socket = False
 
     def connection_made(  # type: ignore[override]  # as uvicorn has it: of this kind are all that listen here
         self, transport: Transport
@@ -58,10 +64,15 @@ class ClientConnection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def handle_websocket_upgrade(self) -> None:
-        """Hand the connection over to our WebSocket class, which counts it where it is opened."""
-        self._forget()
-        self.ws_protocol_class = Socket
+        """Hand the connection over to our WebSocket class. It stays one of the client's connections until it is lost,
+        and keeps its own deadlines. A handshake that the library drops without a word, as one with a body, is refused:
+        its client would hold the connection for ever."""
+        self.is_socket, self.ws_protocol_class = True, Socket
         super().handle_websocket_upgrade()
+        opened = cast(Socket, self.transport.get_protocol())
+        opened.lost = self._forget
+        if not opened.handshake_initiated:
+            self.refuse(400)
 
     def data_received(self, data: bytes) -> None:
         if not self.in_body:
@@ -99,8 +110,8 @@ class ClientConnection(HttpToolsProtocol):
 
     def check(self, now: float, limits: EdgeLimits) -> None:
         """Hang up on a client that exceeds a deadline."""
-        if self.cycle is not None and not self.cycle.response_complete:
-            return  # being answered, with deadlines of its own
+        if self.is_socket or (self.cycle is not None and not self.cycle.response_complete):
+            return  # a WebSocket, or being answered: both have deadlines of their own
         if self._unread_for(now) > limits.fetch_seconds:
             self.abort()
         elif self.in_body:  # it still sends a body, though the answer is complete

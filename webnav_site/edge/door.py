@@ -28,6 +28,7 @@ LATE = {
     "/healthz": Answer(503, LATE_HEADERS, b'{"status": "failing"}'),
     "/metrics": Answer(503, LATE_HEADERS, b'{"detail": "The metrics could not be read in time."}'),
 }
+FIELDS = 1000  # of an address, as Django takes: it fails at more, and again on the page that would say so
 PROBES = 16  # of people with accounts at the same time: strangers share one
 
 
@@ -42,6 +43,8 @@ class Door:
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         scope = _as_wsgi_can_tell(scope)
         try:
+            if scope["query_string"].count(b"&") >= FIELDS:
+                raise TurnedAway(400, f"The address has more than {FIELDS:,} fields.")
             if scope["path"] in LATE and scope["method"] in ("GET", "HEAD"):
                 await self._sender(scope, send).send(await self._watched(scope), self.pools)
             else:

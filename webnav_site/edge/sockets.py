@@ -1,5 +1,6 @@
 """Opens WebSockets to pages of the app alone, limits them per client, and answers plainly where there is none."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
@@ -68,7 +69,14 @@ def _place(origin: str) -> str:
 class Socket(WebSocketsSansIOProtocol):
     """One client's WebSocket. It keeps three harmless things out of the log, which anybody could else fill: a handshake
     answered with a status, which uvicorn takes for a forgotten one, a client that left while we wrote, and a text that
-    is none."""
+    is none. `lost` is called when the connection is gone."""
+
+    lost: Callable[[], None] | None = None
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.lost:
+            self.lost()
+        super().connection_lost(exc)
 
     async def send(self, message: Any) -> None:
         with suppress(ClientDisconnected):  # the application is told by what it receives next
