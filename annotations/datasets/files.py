@@ -28,6 +28,7 @@ PIECE = 256  # compressed bytes fed to a decoder at a time
 COPY_BYTES = 4096  # uncompressed bytes of a zip member copied at a time
 ZIP_TAIL_BYTES = (64 << 10) + 128  # the end record, its comment and the zip64 locator
 ZIP_ENTRY_BYTES = 512  # generous mean size of a directory entry
+MAX_DEPTH = 64  # folders in each other, in an archive
 TOLD_CHARS = 100  # of a member's name, in a message
 XZ_MEMORY = 256 << 20  # xz -9 needs 65 MiB; a header may claim 4 GiB
 
@@ -259,10 +260,12 @@ def _open_zip(path: Path, limits: FileLimits) -> zipfile.ZipFile:
 
 
 def _inside(into: Path, name: str) -> Path:
-    """Where member `name` goes; raises `ArchiveError` for a name that is absolute or climbs."""
+    """Where member `name` goes; raises `ArchiveError` for a name that is absolute, climbs, or lies so deep that making
+    its folders takes more of Python's stack than there is."""
     name = name.replace("\\", "/")  # some Windows tools write those
     parts = [part for part in name.split("/") if part not in ("", ".")]
-    if not parts or name.startswith("/") or ".." in parts or re.match("[A-Za-z]:", name):
+    climbs = ".." in parts or len(parts) > MAX_DEPTH
+    if not parts or name.startswith("/") or climbs or re.match("[A-Za-z]:", name):
         raise ArchiveError(f"the archive holds the unsafe name {_short_name(name)}")
     return into.joinpath(*parts)
 

@@ -192,6 +192,15 @@ def test_a_name_that_leaves_the_folder_refuses_the_archive(tmp_path, name):
     assert not (tmp_path / "evil.json").exists()
 
 
+def test_a_name_thousands_of_folders_deep_refuses_the_archive(tmp_path):
+    deep = "/".join(["d"] * 2000)
+    with pytest.raises(ArchiveError, match=r"unsafe name 'd/d/.*…'"):
+        unpack_zip(make_zip(tmp_path, {"good.json": b"{}", f"{deep}/a.json": b"{}"}), tmp_path / "into")
+    assert not (tmp_path / "into").exists()
+    as_deep_as_may_be = make_zip(tmp_path, {"/".join(["d"] * 63 + ["a.json"]): b"{}"})
+    assert len(unpack_zip(as_deep_as_may_be, tmp_path / "into").files) == 1
+
+
 def test_a_name_that_is_too_long_is_cut_in_the_message(tmp_path):
     with pytest.raises(ArchiveError, match=r"cannot write 'aaa.*…'") as refused:
         unpack_zip(make_zip(tmp_path, {"a" * 10_000: b"{}"}), tmp_path / "out")
