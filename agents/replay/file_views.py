@@ -64,7 +64,8 @@ def trajectory_share(request: HttpRequest, pk: int) -> HttpResponse:
 @never_cache
 @require_safe
 def shared_replay(request: HttpRequest, signed: str) -> HttpResponse:
-    """What a link shows. It ends after its days, and at once when any permission of who made it changes."""
+    """What a link shows. It ends after its days, and at once when any permission of who made it changes, or the
+    conversation comes to a test split."""
     try:
         content = TimestampSigner(salt=_SALT).unsign_object(signed, max_age=max(DAYS) * _DAY)
         TimestampSigner(salt=_SALT).unsign_object(signed, max_age=content["days"] * _DAY)
@@ -75,6 +76,8 @@ def shared_replay(request: HttpRequest, signed: str) -> HttpResponse:
     except BadSignature as error:
         raise Http404 from error
     found = get_object_or_404(Trajectory.objects.with_place(), pk=content["trajectory"])
+    if not rules.sees_gold(AnonymousUser(), found.run.dataset.project, found.conversation.split):
+        return render(request, "agents/replay_link_over.html", status=410)
     key = f"shared-replay-{found.pk}-{found.steps.count()}"
     file = cache.get(key)
     if file is None:

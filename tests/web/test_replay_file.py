@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from agents.replay import file
-from annotations.models import AccessEvent, Membership, Role, Snapshot, Step
+from annotations.models import AccessEvent, Conversation, Membership, Role, Snapshot, Step
 from tests import factories
 from tests.signed_in import client_of
 from tests.web.replay_world import PAGE, make_replay
@@ -132,6 +132,16 @@ def test_a_link_ends_when_the_rights_of_its_maker_change():
     link = made_link(member(world), world)
     Membership.objects.filter(project=world.trajectory.run.dataset.project).update(role=Role.READER)
     assert Client().get(link).status_code == 410
+
+
+def test_a_link_ends_when_the_conversation_comes_to_a_test_split():
+    world = make_replay(1)
+    link = made_link(member(world), world)
+    assert Client().get(link).status_code == 200
+    Conversation.objects.update(split="test_task")
+    answer = Client().get(link)
+    assert answer.status_code == 410
+    assert "test split" in answer.content.decode()
 
 
 def test_a_link_that_was_changed_is_none():
