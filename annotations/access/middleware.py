@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.db import DataError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseBase
 from django.shortcuts import redirect, render
-from psycopg.errors import NumericValueOutOfRange
+from psycopg.errors import DatetimeFieldOverflow, InvalidTimeZoneDisplacementValue, NumericValueOutOfRange
 
 from annotations.access import factors, throttle
 from annotations.access.downloads import Download
@@ -18,6 +18,7 @@ from annotations.models import AccessAction
 
 NUL = "A text of the request holds the character U+0000, which no text here may hold."
 TOO_LARGE = "A number of the request is larger than what is kept here."
+NO_MOMENT = "A moment of the request is none that can be kept here."
 
 # Pages by which one gets a second factor, and those that everybody sees.
 NEEDS_NO_FACTOR = {
@@ -99,6 +100,11 @@ class UnstorableInputMiddleware:
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, DataError):
             return None
-        if isinstance(error.__cause__, NumericValueOutOfRange):
-            return HttpResponseBadRequest(TOO_LARGE, content_type="text/plain")
-        return HttpResponseBadRequest(NUL, content_type="text/plain") if "NUL" in str(error) else None
+        match error.__cause__:
+            case NumericValueOutOfRange():
+                said = TOO_LARGE
+            case DatetimeFieldOverflow() | InvalidTimeZoneDisplacementValue():
+                said = NO_MOMENT
+            case _:
+                said = NUL if "NUL" in str(error) else ""
+        return HttpResponseBadRequest(said, content_type="text/plain") if said else None

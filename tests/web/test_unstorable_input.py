@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from annotations.access.middleware import NUL, TOO_LARGE, UnstorableInputMiddleware
+from annotations.access.middleware import NO_MOMENT, NUL, TOO_LARGE, UnstorableInputMiddleware
 from annotations.models import Dataset
 from tests import factories
 from tests.quick import first_is_quick
@@ -115,6 +115,12 @@ def test_digits_by_the_thousand_are_no_number(world: World, admin: Client, digit
         assert admin.post(path, {field: digits}).status_code in (200, 302, 400, 404), path
 
 
+@pytest.mark.parametrize("moment", ["9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00%2B23:59"])
+def test_a_moment_in_an_extreme_zone_is_a_bad_request(admin: Client, moment: str) -> None:
+    for path in ("/api/jobs/?updated_after=", "/api/conversations/?updated_after=", "/api/access-events/?after="):
+        assert admin.get(path + moment).status_code == 400, path
+
+
 def asked(query: str, told: list[str]) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(query, told)
@@ -122,9 +128,15 @@ def asked(query: str, told: list[str]) -> None:
 
 def test_a_number_that_no_field_knew_of_is_a_bad_request_and_any_other_failure_stays_ours() -> None:
     said = []
-    for query, told in (("select (10 ^ 20)::bigint", []), ("select %s", ["\0"]), ("select '{'::json", [])):
+    asked_for = [
+        ("select (10 ^ 20)::bigint", []),
+        ("select %s", ["\0"]),
+        ("select %s::timestamptz", ["9999-12-31 23:59:59-23:59"]),
+        ("select '{'::json", []),
+    ]
+    for query, told in asked_for:
         with pytest.raises(DataError) as caught:
             asked(query, told)
         answer = UnstorableInputMiddleware(HttpResponse).process_exception(HttpRequest(), caught.value)
         said.append(answer and answer.content.decode())
-    assert said == [TOO_LARGE, NUL, None]
+    assert said == [TOO_LARGE, NUL, NO_MOMENT, None]
