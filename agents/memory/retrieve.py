@@ -117,8 +117,9 @@ class DatasetMemory(ConversationMemory):
         else:
             site = (observation.domain, observation.subdomain, observation.website)
             pool = rows if fixed else rows.of_environment(*site)
-            drawn = "fixed" if fixed else f"{observation.conversation} {observation.turn_index}"
-            chosen = _draw(pool, k, f"{self.seed} {drawn}")
+            # What all tasks share is drawn as published: with seed 0 of a dataset in its authors' order, the same ones.
+            drawn = self.seed if fixed else f"{self.seed} {observation.conversation} {observation.turn_index}"
+            chosen = _draw(pool, k, drawn, "turn_id")
         return [self._prompt_exemplar(row) for row in chosen]
 
     def workflows(self, observation: Observation, query: np.ndarray | None, k: int) -> list[types.PromptWorkflow]:
@@ -165,9 +166,9 @@ class DatasetMemory(ConversationMemory):
         return self._conversations[conversation_id]
 
 
-def _draw(rows: QuerySet, k: int, seed: str) -> list:
-    """k rows at random, the same ones for the same seed."""
-    keys = list(rows.order_by("pk").values_list("pk", flat=True))
+def _draw(rows: QuerySet, k: int, seed: int | str, order: str = "pk") -> list:
+    """k rows at random, the same ones for the same seed of rows in the same order."""
+    keys = list(rows.order_by(order, "pk").values_list("pk", flat=True))
     chosen = random.Random(seed).sample(keys, min(k, len(keys)))
     found = rows.in_bulk(chosen)
     return [found[key] for key in chosen]

@@ -1,6 +1,7 @@
 """Memory: what may be recalled, in which order, and how its shared pools are searched."""
 
 import hashlib
+import random
 from copy import copy
 
 import numpy as np
@@ -271,6 +272,22 @@ def test_exemplars_are_found_by_their_metadata_or_by_their_task_alone(db) -> Non
         texts[key] = set(dataset.exemplars.filter(pk__in=[e.key for e in shown]).values_list("key_text", flat=True))
     assert texts["task"] == set(conversation.turns.values_list("instruction", flat=True))
     assert all(text.startswith("Website: ") and text.count("\n") == 3 for text in texts["metadata"])
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_what_all_tasks_share_is_drawn_as_published_whenever_it_was_embedded(db, seed) -> None:
+    """Of the train tasks in the order of their files: random.seed(0); random.sample(tasks, 3)."""
+    dataset = factories.make_dataset()
+    tasks = [factories.make_conversation(dataset=dataset, turns=1, split="train") for _ in range(30)]
+    memory = DatasetMemory(dataset, ENCODER, SnippetForm(), seed)
+    build_exemplars(dataset, ENCODER)
+    again = dataset.exemplars.earliest("pk")  # one that came last, as after a kill
+    again.delete()
+    build_exemplars(dataset, ENCODER)
+    for asking in (tasks[0], factories.make_conversation(dataset=dataset, split="test_task")):
+        shown = memory.exemplars(observation(asking, 0), None, 3, fixed=True)
+        names = [exemplar.source_id for exemplar in shown]
+        assert names == [task.source_id for task in random.Random(seed).sample(tasks, 3)]
 
 
 # Several encoders

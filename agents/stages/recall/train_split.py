@@ -86,7 +86,7 @@ class FixedExemplars(DrawnExemplars):
     def drawing(cls) -> dict[str, str]:
         return {
             "fixed-exemplars": "The exemplars that every task shares are drawn with the run's seed from the train "
-            "split as it is stored here; the published ones from the authors' files, with seed 0."
+            "split in the order of its files; the published ones with seed 0 from the authors'."
         }
 
 
