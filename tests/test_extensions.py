@@ -85,6 +85,53 @@ def managed(
     )
 
 
+BOTH = """
+from evaluation.metrics.definition import Definition
+from evaluation.scanners.definition import Scanner
+
+HALF = Definition("Half", "step", lambda step: 0.5)
+SCAN = Scanner("never", lambda step: False, ())
+"""
+POINTS = """
+[webnav.metrics]
+half = own_checks:HALF
+[webnav.scanners]
+never = own_checks:SCAN
+"""
+
+
+def knows_both(folder: Path, first: str) -> subprocess.CompletedProcess[str]:
+    """Whether both registries have what one module of a package adds, where `first` is imported before them."""
+    (folder / "own_checks.py").write_text(BOTH)
+    info = folder / "own_checks-1.0.dist-info"
+    info.mkdir(exist_ok=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: own-checks\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(POINTS)
+    script = f"""
+import {first}
+from evaluation.metrics import METRICS
+from evaluation.scanners import SCANNERS
+print(METRICS["half"].label, SCANNERS["never"].label)
+"""
+    command = [sys.executable, "-c", script]
+    return subprocess.run(
+        command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(folder)}, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", ["evaluation.metrics", "evaluation.scanners"])
+def test_a_module_may_hold_a_metric_and_a_scanner(tmp_path: Path, first: str) -> None:
+    done = knows_both(tmp_path, first)
+    assert done.stdout == "Half never\n", done.stderr
+
+
+@pytest.mark.slow
+def test_a_module_that_is_imported_before_what_loads_it_is_told(tmp_path: Path) -> None:
+    told = knows_both(tmp_path, "own_checks").stderr.splitlines()[-1]
+    assert told == ("ImportError: own_checks is imported before evaluation.metrics, which loads it: import that first")
+
+
 DRAWING = """
 from agents.stages.plan.kinds import SAMPLING, Planning
 from agents.types import Action

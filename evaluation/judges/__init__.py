@@ -5,7 +5,7 @@ May import `metrics`, `models`, `reviews`, `scores` and all of `annotations` and
 """
 
 from annotations.extensions import JUDGES as GROUP
-from annotations.extensions import added
+from annotations.extensions import load_into
 from evaluation.judges.definition import TrajectoryJudge
 from evaluation.judges.rewardbench import RewardBenchJudge
 from evaluation.judges.rules import ByGold, ByScanners, BySiteState
@@ -18,5 +18,4 @@ JUDGES: dict[str, TrajectoryJudge] = {
     "webjudge": WebJudge(),
     "rewardbench": RewardBenchJudge(),
 }
-ADDED = tuple(name for name in added(GROUP) if name not in JUDGES)  # by other packages; ours cannot be replaced
-JUDGES |= {name: added(GROUP)[name].load()() for name in ADDED}
+ADDED = load_into(JUDGES, GROUP, lambda judge: judge())  # by other packages; ours cannot be replaced

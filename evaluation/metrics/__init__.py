@@ -5,7 +5,7 @@ May import `agents/words`, `agents/weblinx`, `annotations/dom` and `annotations/
 """
 
 from annotations.extensions import METRICS as GROUP
-from annotations.extensions import added
+from annotations.extensions import load_into
 from evaluation.metrics.definition import Definition, Unit
 from evaluation.metrics.ranking import PUBLISHED_MRR_CUT, recall_at, reciprocal_rank
 from evaluation.metrics.turn import all_succeeded
@@ -63,8 +63,7 @@ METRICS: dict[str, Definition] = {
     "mrr": Definition("MRR", "step", lambda step: reciprocal_rank(step.gold_rank)),
     "mrr@50": Definition("MRR@50", "step", lambda step: reciprocal_rank(step.gold_rank, PUBLISHED_MRR_CUT)),
 }
-ADDED = tuple(name for name in added(GROUP) if name not in METRICS)  # by other packages; ours cannot be replaced
-METRICS |= {name: added(GROUP)[name].load() for name in ADDED}
+ADDED = load_into(METRICS, GROUP)  # by other packages; ours cannot be replaced
 
 
 def is_ranking(metric: str) -> bool:

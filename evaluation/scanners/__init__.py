@@ -4,7 +4,7 @@ Core: no Django, no torch. May import `annotations/dom`.
 """
 
 from annotations.extensions import SCANNERS as GROUP
-from annotations.extensions import added
+from annotations.extensions import load_into
 from evaluation.scanners import elements, replies, values
 from evaluation.scanners.definition import Scanner
 
@@ -17,5 +17,4 @@ SCANNERS: dict[str, Scanner] = {  # what explains most stands first: a cluster i
     "sibling": Scanner("wrong sibling", elements.wrong_sibling, ("wrong sibling",)),
     "copied-value": Scanner("copied wrong value", values.copied_wrong_value, ("copied wrong value",)),
 }
-ADDED = tuple(name for name in added(GROUP) if name not in SCANNERS)  # by other packages; ours cannot be replaced
-SCANNERS |= {name: added(GROUP)[name].load() for name in ADDED}
+ADDED = load_into(SCANNERS, GROUP)  # by other packages; ours cannot be replaced
