@@ -44,7 +44,13 @@ RECIPES_OF_ROWS = {
     ("WMA", "7", "CoT"): "cot",
 }
 # The same for rows that repeat another table's: they have a place in their own table only
-REPEATED_ROWS = {("Self-MAP", "3", "Self-MAP"): "self-map"}
+REPEATED_ROWS = {
+    ("Self-MAP", "3", "Self-MAP"): "self-map",
+    ("Synapse", "1", "MindAct"): "mindact-icl",
+    ("MIMS", "3.5", "exemplar=none"): "bare",
+    ("context", "2", "MiniLM limit 200"): "dmr-minilm",
+    ("context", "3", "MiniLM baseline"): "dmr-minilm",
+}
 # The world model and the value function of WMA's own rows are trained; `wma` prompts both, which no row is of
 _TRAINED = {"imagine.kind": "trained", "imagine.value": "progress"}
 _NO_FILTER = {"quirks.q27_fails_unasked": "false"}  # the element filter leaves out steps whose gold element ranks low
@@ -57,6 +63,11 @@ VARIANTS: dict[tuple[str, str, str], tuple[str, dict[str, str]]] = {
         "awm",
         {"plan.samples": "20", "plan.temperature": "1.0", **_TRAINED, "imagine.loop": "mind2web", **_NO_FILTER},
     ),
+    ("MIMS", "3.5", "exemplar=semantic"): ("synapse", {"recall.exemplar_k": "1"}),
+    **{
+        ("context", "2", f"MiniLM limit {limit or 'none'}"): ("dmr-minilm", {"rank.element_limit": f"{limit}"})
+        for limit in (100, 400, 0)
+    },
     ("WMA", "5", "WMA, no next state in the value"): ("wma", {"imagine.kind": "value_only"}),
     ("WMA", "5", "WMA, untrained world model"): ("wma", {"imagine.value": "progress"}),
     ("WMA", "5", "WMA, no abstraction"): ("wma", {"imagine.kind": "trained", "imagine.predicts": "page"}),

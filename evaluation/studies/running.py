@@ -111,6 +111,8 @@ def as_it_runs(recipe: "literature.Recipe", overrides: dict[str, str], preset: s
     """The recipe as it will run: with changed settings, and with models of this installation where it names none. These
     change no setting that somebody has set, by `overrides` or in a saved recipe. ValueError names the setting that is
     wrong, or that such a model, or the preset, leaves without anything that reads it."""
+    if preset and overrides.get("preset", preset) != preset:
+        raise ValueError(f"the preset is said twice: {overrides['preset']} among the settings, {preset} beside them")
     preset = overrides.get("preset") or preset
     first = literature.in_preset(recipe, preset) if preset else recipe
     told_from, named = _settings_that_count(recipe, first)

@@ -383,3 +383,19 @@ def test_every_variant_is_a_row_of_a_listed_table_and_another_agent_than_its_rec
         assert any(differences.changed(literature.override(one, settings), one) for one in varied)
     for source, number, system in published.UNFILLED:
         assert system in {row.system for row in published.rows_of(source, number) if not row.recipe}
+
+
+@pytest.mark.parametrize(
+    ("source", "number", "system", "recipe"),
+    [
+        ("MIMS", "3.5", "exemplar=none", "bare"),
+        ("MIMS", "3.5", "exemplar=semantic", "synapse"),
+        ("context", "2", "MiniLM limit 100", "dmr-minilm"),
+        ("context", "2", "MiniLM limit none", "dmr-minilm"),
+        ("context", "2", "MiniLM limit 200", "dmr-minilm"),
+        ("context", "3", "MiniLM baseline", "dmr-minilm"),
+        ("Synapse", "1", "MindAct", "mindact-icl"),
+    ],
+)
+def test_rows_of_an_ablation_can_be_filled(source: str, number: str, system: str, recipe: str) -> None:
+    assert {row.recipe for row in published.rows_of(source, number) if row.system == system} == {recipe}

@@ -29,6 +29,7 @@ from tests.quick import first_is_quick
         ({"overrides": {"rank.top_k": "0"}}, "rank.top_k must be at least 1, got 0"),
         ({"overrides": {"compose.shots": "3"}}, "compose.shots would change nothing in grounded: it needs plan.kind="),
         ({"preset": "kind"}, "unknown preset 'kind'; choose one of faithful, corrected"),
+        ({"preset": "faithful", "overrides": {"preset": "corrected"}}, "the preset is said twice: corrected among"),
         ({"limit": 0}, "limit must be at least 1, got 0"),
         ({"seeds": [0, -1]}, r"seed must lie in 0\.\.2147483647, got -1"),
     ],
