@@ -206,14 +206,15 @@ class StudyViewSet(StartsWork, MetricsMixin, ReadOnlyViewSet):
     @extend_schema(request=serializers.BudgetSerializer, responses=serializers.StudySerializer)
     @action(detail=True, methods=["post"])
     def budget(self, request: Request, pk: str) -> Response:
-        """Replace the limits on what the study's model calls may use; null lifts one. `resume` goes on where it
-        stopped."""
+        """Change the limits on what the study's model calls may use; null lifts one, and one that is not named stays.
+        `resume` goes on where it stopped."""
         study = self.get_object()
         rules.require(request.user, "evaluate", study.project)
-        wanted = serializers.BudgetSerializer(data=request.data)
+        wanted = serializers.BudgetSerializer(data=request.data, partial=True)
         wanted.is_valid(raise_exception=True)
+        kept = {"tokens": study.budget_tokens, "cost": study.budget_cost, "seconds": study.budget_seconds}
         try:
-            study.set_budget(**wanted.validated_data)
+            study.set_budget(**kept | wanted.validated_data)
         except ValueError as error:
             raise ValidationError({"detail": str(error)}) from error
         return Response(self.get_serializer(self.get_object()).data)

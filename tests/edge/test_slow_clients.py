@@ -336,6 +336,30 @@ def test_what_watches_the_app_is_answered_while_pages_take_every_thread(port: in
     assert not any(b"webnav_database_connections" in body for _, body in without)
 
 
+@pytest.mark.slow
+def test_who_asks_for_much_keeps_nobody_else_waiting(port: int, cookie: Callable) -> None:
+    """Sixty pages of one client wait for a table that is locked."""
+    whose = cookie("reader", factories.make_project())
+
+    async def page(number: int) -> Line:
+        line = await connect(port, "127.0.11.1")
+        await line.say(head("GET", "/datasets/", Cookie=whose, Connection="close"))
+        return line
+
+    async def scene() -> tuple[list[int], list[bytes]]:
+        lines = [await page(number) for number in range(50)]
+        await asyncio.sleep(0.5)
+        of_others = [(await ask(port, LOGIN, f"127.0.11.{number}", 10))[0] for number in range(2, 8)]
+        cursor.execute("COMMIT")
+        return of_others, await asyncio.gather(*(line.hear(60) for line in lines))
+
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN; LOCK TABLE django_session IN ACCESS EXCLUSIVE MODE")
+        of_others, own = asyncio.run(scene())
+    assert of_others == [200] * 6
+    assert {answer[:13] for answer in own} == {b"HTTP/1.1 200 "}
+
+
 @pytest.mark.parametrize("path", ["/ws/nothing/", "/", "/ws/runs/x/"])
 def test_a_socket_where_there_is_none_is_answered_404_without_a_traceback(
     running: tuple[AppServer, int], path: str

@@ -1,8 +1,9 @@
 """Counts what each client has open. All counting is done in the event loop, so that no count is ever half changed."""
 
+import asyncio
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 
 class TooMuch(Exception):
@@ -40,6 +41,28 @@ class Clients:
             yield
         finally:
             self.give_back(client, kind, amount)
+
+
+class Turns:
+    """Has at most so many requests of a client worked on at the same time. Its further ones wait in a line of its own,
+    where nobody else waits behind them."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._lines: dict[str, asyncio.Semaphore] = {}
+        self._standing: Counter[str] = Counter()
+
+    @asynccontextmanager
+    async def turn(self, client: str) -> AsyncIterator[None]:
+        """The block runs when it is its turn."""
+        self._standing[client] += 1
+        try:
+            async with self._lines.setdefault(client, asyncio.Semaphore(self.most)):
+                yield
+        finally:
+            self._standing[client] -= 1
+            if not self._standing[client]:
+                del self._standing[client], self._lines[client]
 
 
 ALL = "all"  # in place of a client: everybody together

@@ -16,7 +16,7 @@ from a2wsgi.wsgi import Body, build_environ
 from annotations.access.clients import client_address, client_network, trusts_peer
 from webnav_site.edge import accounts, bodies
 from webnav_site.edge.answers import Answer, Environ, Sender, Wsgi, made_by
-from webnav_site.edge.clients import ALL, CLIENTS, Clients, TooMuch
+from webnav_site.edge.clients import ALL, CLIENTS, Clients, TooMuch, Turns
 from webnav_site.edge.connections import CONNECTION
 from webnav_site.edge.limits import EdgeLimits
 from webnav_site.edge.pools import Pools
@@ -37,7 +37,7 @@ class Door:
 
     def __init__(self, wsgi: Wsgi, limits: EdgeLimits, folder: Path, clients: Clients = CLIENTS) -> None:
         self.wsgi, self.limits, self.folder, self.clients = wsgi, limits, folder, clients
-        self.pools = Pools(limits)
+        self.pools, self.turns = Pools(limits), Turns(limits.client_threads)
         self._probes: dict[str, dict[bytes, asyncio.Future[Answer]]] = {path: {} for path in LATE}
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
@@ -111,7 +111,8 @@ class Door:
             self.clients.holding(client, "requests", 1, self.limits.client_requests),
             self.clients.holding(ALL, "requests", 1, most),
         ):
-            return await loop.run_in_executor(executor, sender.make, self.wsgi, environ)
+            async with self.turns.turn(client):
+                return await loop.run_in_executor(executor, sender.make, self.wsgi, environ)
 
     async def _watched(self, scope: AsgiScope) -> Answer:
         """The answer to what watches us (health, metrics): made in threads of its own, and a failing one where the

@@ -39,6 +39,7 @@ class EdgeLimits:
     upload_threads: int = 2  # for requests with more than `anonymous_bytes`
     stream_threads: int = 2  # for downloads that are made while they are fetched; they take turns
     client_requests: int = 64  # of one client that run or wait for a thread
+    client_threads: int = 4  # of one client that run
     waiting_requests: int = 512  # of all clients that wait for a thread
     health_seconds: int = 5  # until health check and metrics answer for a database that does not
     # Answers

@@ -46,6 +46,8 @@ class Command(BaseCommand):
             os.environ["PORT"] = str(port)
             os.execv(sys.executable, [sys.executable, *sys.argv])
         refuse_another(self.stderr.write)
+        if not processes.marked():  # before the lock is taken, which another start at this moment may want
+            self._check_port(bind, port)
         held = self._alone()
         self._check_port(bind, port)
         self._collect_static()
