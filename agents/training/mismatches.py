@@ -18,8 +18,8 @@ from agents.training.given_texts import other_texts, texts_asked
 
 STAGES_BEFORE = ("rank", "recall", "simplify", "compose")
 COMPOSING = ("quirks.q18_gold_in_top_k",)  # that a kind of `plan` names, as it is judged by it too
-# told by itself; decides whether a model is asked; what another model was trained from
-UNSEEN = ("prompts.pack", "quirks.q7_single_candidate_fails", "rank.base")
+# told by itself; decides whether a model is asked; what another model was trained from; how it writes its answer
+UNSEEN = ("prompts.pack", "quirks.q7_single_candidate_fails", "rank.base", "plan.constrained")
 SET_BESIDE = ("history_turns", "element_limit")  # in a ranker's training, whatever its recipe says
 NOT_READ = ("max_new_tokens", "ranker")  # of a training: no part of what a model reads
 

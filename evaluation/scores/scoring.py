@@ -120,7 +120,7 @@ class RunScores:
             metrics = live_metrics(episodes, turns, run.seed)
             rows = [row for preset in PRESETS for row in score_rows(metrics, run, preset)]
         published = judging_of(literature.from_dict(run.recipe))
-        tail = published is None or published.overlooks_tail
+        tail = published is not None and published.overlooks_tail  # Q6 is of published loops alone
         for preset in () if run.dataset.is_live else PRESETS:
             steps = self.outcomes(preset)
             count = len(steps)

@@ -98,6 +98,17 @@ def test_faithful_fails_steps_whose_gold_element_is_not_among_the_first_k(run) -
     assert not any(outcome.skipped for outcome in RunScores(run).outcomes("corrected"))
 
 
+@pytest.mark.parametrize(("recipe", "turns"), [("grounded", 3), ("deberta", 3), ("mindact", 2)])
+def test_only_published_loops_overlook_what_is_skipped_at_the_end(run, recipe, turns) -> None:
+    """Q6: agents without a published evaluation are compared over the same steps."""
+    run.recipe = literature.to_dict(literature.override(literature.get(recipe), {"rank.top_k": "2"}))
+    run.save()
+    last = run.trajectories.order_by("id").last().conversation.turns.get(index=1)
+    run.steps.filter(step__turn=last).update(gold_rank=5)
+    RunScores(run).store()
+    assert Score.objects.get(run=run, preset="faithful", metric="element_accuracy", grouping="turn").n == turns
+
+
 def test_outcomes_come_in_the_order_of_the_split(run) -> None:
     found = RunScores(run).outcomes("corrected")
     order = [

@@ -317,6 +317,7 @@ def test_the_settings_follow_from_the_recipe_and_may_be_changed(dataset, tmp_pat
         ("self-map", {"rank.model": "one"} | BY_PAGE, {"rank.model": "other"} | BY_PAGE, "rank.model=other"),
         ("weblinx-flan-t5", {"rank.model": "one"}, {"rank.model": "other"}, "rank.model=other"),
         ("weblinx-flan-t5", {"rank.model": "one"}, {"rank.model": "one"}, ""),
+        ("self-map-no-rationale", {}, {"plan.constrained": "true"}, ""),  # it writes otherwise what it read
         # a page of fewer elements than a group of training has
         ("mindact", {}, {"rank.top_k": "3"}, "rank.top_k=3"),
         ("mindact", {"rank.top_k": "3"}, {"rank.top_k": "3"}, "rank.top_k=3"),
