@@ -10,21 +10,23 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NamedTuple
 
+Registry = dict[str, Any]  # name -> what is registered
+
 STAGES, METRICS, DATASETS = "webnav.stages", "webnav.metrics", "webnav.datasets"
 SCANNERS = "webnav.scanners"
 JUDGES = "webnav.judges"
 SETTINGS = "webnav.settings"  # of the kinds of stages
 
 
-class Waiting(NamedTuple):
+class ToLoad(NamedTuple):
     """What is yet to be loaded into a registry."""
 
-    registry: dict[str, Any]
+    registry: Registry
     point: EntryPoint
-    made_by: Callable[[Any], Any]
+    made_by: Callable[..., object]
 
 
-_waiting: list[Waiting] = []
+_waiting: list[ToLoad] = []
 _loading: list[str] = []  # the modules that are imported here at the moment
 
 
@@ -44,24 +46,20 @@ def added_kinds(setting: str) -> tuple[str, ...]:
     return tuple(name.rpartition(".")[2] for name in added(STAGES) if name.rpartition(".")[0] == setting)
 
 
-def _as_it_is(found: Any) -> Any:
-    return found
-
-
-def load_into(registry: dict[str, Any], group: str, made_by: Callable[[Any], Any] = _as_it_is) -> tuple[str, ...]:
+def load_into(registry: Registry, group: str, made_by: Callable[..., object] = lambda found: found) -> tuple[str, ...]:
     """Load what installed packages add to a group into its registry, whose own names cannot be replaced; their names.
 
     A module that holds a metric and a scanner imports the second registry while the first loads it: what the second
     wants of it waits until it is imported. ImportError where somebody else imports it at the moment, as a shell may.
     """
     names = tuple(name for name in added(group) if name not in registry)
-    _waiting.extend(Waiting(registry, added(group)[name], made_by) for name in names)
+    _waiting.extend(ToLoad(registry, added(group)[name], made_by) for name in names)
     while ready := [one for one in _waiting if one.point.module not in _loading]:
         _load(ready[0], group)
     return names
 
 
-def _load(one: Waiting, group: str) -> None:
+def _load(one: ToLoad, group: str) -> None:
     module = one.point.module
     if getattr(getattr(sys.modules.get(module), "__spec__", None), "_initializing", False):
         registry = f"evaluation.{group.removeprefix('webnav.')}"

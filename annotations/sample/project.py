@@ -33,7 +33,10 @@ ACCOUNTS = (  # name, role, sees test gold
 WEBLINX_NAME = "sample-weblinx"
 TASKS_NAME = "sample-tasks"
 CAMPAIGN = "Sample pilot"
-ABOUT = "Conversations over six invented websites, written for this project. Free to use (Apache-2.0)."
+ABOUT = (
+    "Conversations over six invented websites, written for this project, whose source has the test gold too: to try "
+    "things with, not to judge agents by. Free to use (Apache-2.0)."
+)
 DATASETS = {  # name -> format and description
     NAME: ("mt-mind2web", ABOUT),
     WEBLINX_NAME: ("weblinx", f"Twelve of the sample's conversations as demonstrations in WebLINX's format. {ABOUT}"),

@@ -323,6 +323,10 @@ def test_the_budget_of_a_study_is_set_at_its_start_and_changed_later(admin: Clie
     url = f"/api/studies/{found['id']}/budget/"
     changed = post(admin, url, {"tokens": 5000, "seconds": 60}).json()
     assert (changed["budget_tokens"], changed["budget_cost"], changed["budget_seconds"]) == (5000, None, 60)
+    changed = post(admin, url, {"tokens": 6000}).json()
+    assert (changed["budget_tokens"], changed["budget_seconds"]) == (6000, 60), "what is not named stays"
+    changed = post(admin, url, {"seconds": None}).json()
+    assert (changed["budget_tokens"], changed["budget_seconds"]) == (6000, None)
     assert post(admin, url, {"tokens": 0}).status_code == 400
 
 
