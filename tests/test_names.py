@@ -67,6 +67,35 @@ def test_no_name_of_a_type_is_there_twice() -> None:
     assert shared_names({module: path.read_text("utf-8") for module, path in modules().items()}) == {}
 
 
+# Of a script: its classes, and the types that its comments name, but for those that they take from another script.
+SCRIPT_CLASS = re.compile(r"^\s*(?:export )?class (\w+)", re.M)
+SCRIPT_TYPE = re.compile(r"@typedef\s+\{(?!import\()[^\n]*\}\s+(\w+)|^(?:interface|type) (\w+)", re.M)
+
+
+def script_types(source: str) -> set[str]:
+    return {*SCRIPT_CLASS.findall(source), *("".join(names) for names in SCRIPT_TYPE.findall(source))}
+
+
+def test_no_name_of_a_type_is_there_twice_in_scripts() -> None:
+    scripts = [*ROOT.glob("static/js/**/*.js"), *ROOT.glob("annotations/**/*.js"), *ROOT.glob("agents/**/*.js")]
+    homes = defaultdict(list)
+    for path in [*scripts, *ROOT.glob(".ci/*.d.ts")]:
+        for name in script_types(path.read_text("utf-8")):
+            homes[name].append(path.relative_to(ROOT).as_posix())
+    assert len(homes) > 50
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
+def test_types_of_a_script_are_read() -> None:
+    script = """
+    export class Saver {
+    /** @typedef {{id: string, at: {step: number}}} Edit what was typed */
+    /** @typedef {import("./a.js").Mention} Mention */
+    /** @typedef {"ok" | "bad"} StepState */
+    """
+    assert script_types(script) == {"Saver", "Edit", "StepState"}
+
+
 DJANGOS = {"Meta"}  # what Django reads of a class, no type
 
 

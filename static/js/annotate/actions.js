@@ -3,7 +3,7 @@ import { newEdit } from "./document.js";
 
 const FIELDS = /** @type {const} */ (["instruction", "rewrite"]);
 
-/** @typedef {import("./document.js").Mention} Mention */
+/** @typedef {import("./document.js").MarkedMention} MarkedMention */
 
 export class Actions {
   /** @param {import("./document.js").AnnotationDocument} document @param {import("./saving.js").Saver} saver */
@@ -48,12 +48,12 @@ export class Actions {
     this.saver.add(this.document.joinEdit(step, proposal));
   }
 
-  /** @param {number} step @param {Mention} mention */
+  /** @param {number} step @param {MarkedMention} mention */
   mark(step, mention) {
     this.saver.add(this.document.mentionsEdit(step, [...this.document.existing(step).mentions, mention]));
   }
 
-  /** @param {number} step @param {Pick<Mention, "id">} mention */
+  /** @param {number} step @param {Pick<MarkedMention, "id">} mention */
   unmark(step, mention) {
     const left = this.document.existing(step).mentions.filter(({ id }) => id !== mention.id);
     this.saver.add(this.document.mentionsEdit(step, left));

@@ -2,9 +2,9 @@
 
 /** @typedef {import("./journal.js").Edit} Edit */
 /** @typedef {import("./journal.js").Conflict} Conflict */
-/** @typedef {{id: string, phenomenon: string, start: number, end: number, text: string, antecedent: {step: number, start: number, end: number, text: string} | null}} Mention */
+/** @typedef {{id: string, phenomenon: string, start: number, end: number, text: string, antecedent: {step: number, start: number, end: number, text: string} | null}} MarkedMention */
 /** @typedef {{start: number, end: number, text: string, parts: number[], state: "" | "uncovered" | "doubled"}} Clause */
-/** @typedef {{step: number, instruction: string, rewrite: string, mentions: Mention[]}} Part */
+/** @typedef {{step: number, instruction: string, rewrite: string, mentions: MarkedMention[]}} Part */
 
 /** @typedef {import("../shared/elements.js").Action & {id: number, task: number, [name: string]: any}} RecordedStep */
 /** @typedef {Conflict & {replaces: string[]}} OpenConflict */
@@ -241,7 +241,7 @@ function apply(parts, { kind, step, field, after }) {
 
 /**
  * Mentions at the places that their words have now, as the server finds them.
- * @param {Mention[]} mentions
+ * @param {MarkedMention[]} mentions
  * @param {Map<number, Part>} parts
  * @param {number} step
  */

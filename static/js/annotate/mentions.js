@@ -13,17 +13,17 @@ function guess(text) {
 }
 
 /** @typedef {{step: number, start: number, end: number, text: string}} Selected places in characters */
-/** @typedef {ReturnType<typeof line>} Line a turn with the places of its words, in UTF-16 units */
+/** @typedef {ReturnType<typeof line>} TurnLine a turn with the places of its words, in UTF-16 units */
 
 export class MentionDialog {
   #dialog;
   #phenomena;
-  /** One per earlier turn, then "nothing". @type {(Line | null)[]} */
+  /** One per earlier turn, then "nothing". @type {(TurnLine | null)[]} */
   #lines = [];
   #line = 0;
   /** @type {[number, number] | null} the first and last word that are chosen; null: the whole turn */
   #span = null;
-  /** @type {(mention: import("./document.js").Mention | null) => void} */
+  /** @type {(mention: import("./document.js").MarkedMention | null) => void} */
   #done = () => {};
   #list = make("div.antecedents", { role: "listbox", tabindex: 0, "aria-label": "What it stands for" });
   #chosen = make("p.muted", { "aria-live": "polite" });
@@ -44,7 +44,7 @@ export class MentionDialog {
    * @param {import("./document.js").AnnotationDocument} document
    * @param {Selected} selected
    * @param {"anaphora" | "ellipsis"} sort
-   * @returns {Promise<import("./document.js").Mention | null>}
+   * @returns {Promise<import("./document.js").MarkedMention | null>}
    */
   ask(document, selected, sort) {
     const index = document.parts.findIndex((part) => part.step === selected.step);
@@ -122,7 +122,7 @@ export class MentionDialog {
     this.#list.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
   }
 
-  /** @param {Line | null} one @param {number} index */
+  /** @param {TurnLine | null} one @param {number} index */
   #option(one, index) {
     const isChosen = index === this.#line;
     const option = make("div.antecedent", {
@@ -143,7 +143,7 @@ export class MentionDialog {
     return option;
   }
 
-  /** @param {Line} line @param {boolean} isChosen */
+  /** @param {TurnLine} line @param {boolean} isChosen */
   #words({ text, places }, isChosen) {
     const [from, to] = (isChosen && this.#span) || [-1, -1];
     let at = 0;

@@ -6,9 +6,9 @@ import { Editor } from "./editor.js";
 import { shownStep } from "./film.js";
 
 /** @typedef {import("./document.js").Part} Part */
-/** @typedef {import("./document.js").Mention} Mention */
+/** @typedef {import("./document.js").MarkedMention} MarkedMention */
 /** @typedef {{step: number, field: "instruction" | "rewrite" | "", text: string, span: [number, number] | null}} Warned */
-/** @typedef {{onEdit: (step: number, field: string, before: string, after: string) => void, onFocus: (step: number) => void, onStep: (place: number) => void, onMark: (phenomenon: "anaphora" | "ellipsis") => void, onRemove: (step: number, mention: Mention) => void, onConflict: () => void, onTooLong: (text: string) => void, whoChanged: (who: string) => string}} Actions */
+/** @typedef {{onEdit: (step: number, field: string, before: string, after: string) => void, onFocus: (step: number) => void, onStep: (place: number) => void, onMark: (phenomenon: "anaphora" | "ellipsis") => void, onRemove: (step: number, mention: MarkedMention) => void, onConflict: () => void, onTooLong: (text: string) => void, whoChanged: (who: string) => string}} RowActions */
 
 export class Rows {
   /** The place that the next mention will mark, in characters. @type {{step: number, start: number, end: number, text: string} | null} */
@@ -16,7 +16,7 @@ export class Rows {
   /** @type {Map<number, Row>} */
   #rows = new Map();
 
-  /** @param {HTMLElement} root @param {import("./document.js").AnnotationDocument} document @param {Actions} actions */
+  /** @param {HTMLElement} root @param {import("./document.js").AnnotationDocument} document @param {RowActions} actions */
   constructor(root, document, actions) {
     this.root = root;
     this.document = document;
@@ -193,7 +193,7 @@ class Row {
     return [make("p.chips", {}, ...chips)];
   }
 
-  /** @param {Mention} mention */
+  /** @param {MarkedMention} mention */
   #mentioned({ phenomenon, text, antecedent }) {
     const word = phenomenon === "ellipsis" ? "ellipsis" : `anaphora, ${phenomenon}`;
     const turn = this.rows.document.parts.findIndex((part) => part.step === antecedent?.step);

@@ -6,7 +6,7 @@ import { call } from "../shared/server.js";
 /** @typedef {{index: number, instruction: string, step_count: number}} TurnOutline */
 /** @typedef {{state: string, run_state: string, steps: StoredRow[], stored: number, turns?: TurnOutline[] | null, held?: import("./held.js").Held | null, drive?: import("./drive.js").Drive | null, kept?: import("./drive.js").Kept | null}} StoredSteps */
 /** @typedef {{at: number, stored: boolean, data: any, promise: Promise<any> | null}} StepView */
-/** @typedef {"ok" | "bad" | "done" | "running" | "pending"} Mark */
+/** @typedef {"ok" | "bad" | "done" | "running" | "pending"} StepState */
 
 const KEPT_DETAILS = 80;
 const VIEW_SECONDS = 240; // signed page addresses live for at least five minutes
@@ -103,7 +103,7 @@ export class ReplayStore {
     return turn && stepIndex < turn.step_count ? turn.first + stepIndex : null;
   }
 
-  /** @param {number} seq @returns {Mark} */
+  /** @param {number} seq @returns {StepState} */
   mark(seq) {
     const row = this.rows.get(seq);
     if (row) return row.success === null ? "done" : row.success ? "ok" : "bad";
