@@ -189,7 +189,9 @@ def _store(
         return Induced(website.name, tasks, error=str(answer))
     texts = parse_workflows(filter_workflows(answer, website.name), website.name)
     if not texts:
-        return Induced(website.name, tasks, error=f"the answer holds no workflow: {answer[:200]!r}")
+        # It is kept like every answer, so asking again would give it again.
+        said = "the answer holds no workflow, and would hold none again; another model or pack may say more"
+        return Induced(website.name, tasks, error=f"{said}: {answer[:200]!r}")
     vectors: Sequence[np.ndarray] = list(encoder.encode([t.description for t in texts])) if encoder else []
     if encoder:
         WorkflowVector.objects.open_for(encoder.name, encoder.dimensions)  # before any row is locked

@@ -146,7 +146,7 @@ def test_an_answer_without_workflows_is_an_error_and_changes_nothing(dataset, an
     induce(dataset)
     (found,), _ = induce(dataset, answer)
     assert found.workflows == ()
-    assert "holds no workflow" in found.error
+    assert "holds no workflow, and would hold none again" in found.error
     assert names() == ["search", "sort_by_price"]
 
 
