@@ -12,6 +12,7 @@ def fill(apps, schema_editor):
 def remove(apps, schema_editor):
     """Queues of whole trajectories have no place in what was before."""
     apps.get_model("evaluation", "ReviewQueue").objects.filter(choice__startswith="whole_").delete()
+    schema_editor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # a table with checks that wait cannot be altered
 
 
 class Migration(migrations.Migration):
