@@ -70,7 +70,7 @@ def create_study(
         rules.require(user, "evaluate", dataset.project)
         for each in settings:
             weights.require_open(each)
-    _check(recipes, preset, limit, seeds or [])
+    _check(recipes, preset, settings, limit, seeds or [])
     pairs = through.pairs([saved.get(recipe, user) for recipe in recipes], settings)
     chosen = [_recipe(found, each, preset, dataset) for found, each in pairs]
     named = set[str]().union(*(each for _, each in pairs))
@@ -95,12 +95,16 @@ def planned_recipe(user: Account, name: str, preset: str, dataset: Dataset, spli
     return planned(_on_split(_recipe(saved.get(name, user), {}, preset, dataset), split, ()), dataset)
 
 
-def _check(recipes: list[str], preset: str | None, limit: int | None, seeds: list[int]) -> None:
+def _check(
+    recipes: list[str], preset: str | None, settings: list[dict[str, str]], limit: int | None, seeds: list[int]
+) -> None:
     """Raise ValueError for arguments that no study can have."""
     if not recipes:
         raise ValueError("choose at least one recipe")
     if preset and preset not in Study.Preset.values:
         raise ValueError(f"unknown preset {preset!r}; choose one of {', '.join(Study.Preset.values)}")
+    if preset and (other := next((each["preset"] for each in settings if each.get("preset", preset) != preset), "")):
+        raise ValueError(f"the preset is said twice: {other} among the settings, {preset} beside them")
     if limit is not None and limit < 1:
         raise ValueError(f"limit must be at least 1, got {limit}")
     if wrong := [seed for seed in seeds if not 0 <= seed < 2**31]:
@@ -111,8 +115,6 @@ def as_it_runs(recipe: "literature.Recipe", overrides: dict[str, str], preset: s
     """The recipe as it will run: with changed settings, and with models of this installation where it names none. These
     change no setting that somebody has set, by `overrides` or in a saved recipe. ValueError names the setting that is
     wrong, or that such a model, or the preset, leaves without anything that reads it."""
-    if preset and overrides.get("preset", preset) != preset:
-        raise ValueError(f"the preset is said twice: {overrides['preset']} among the settings, {preset} beside them")
     preset = overrides.get("preset") or preset
     first = literature.in_preset(recipe, preset) if preset else recipe
     told_from, named = _settings_that_count(recipe, first)
