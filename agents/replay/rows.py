@@ -95,8 +95,8 @@ HIDDEN_DETAIL: dict[str, Any] = {
 
 
 def row_of(step: TrajectoryStep, representation: str, gold: bool, picture: str | None = None) -> dict[str, Any]:
-    """One stored step in short. `picture`: the SHA-256 of its screenshot, if it has one. Where gold is hidden, all but
-    its place is null. Without a recorded step, what compares it with gold is null."""
+    """One stored step in short, with `screenshot` where there is one: its SHA-256, the `picture`. Where gold is hidden,
+    all but its place is null. Without a recorded step, what compares it with gold is null."""
     turn = step.followed
     decided = {
         "operation": step.operation,
@@ -109,7 +109,6 @@ def row_of(step: TrajectoryStep, representation: str, gold: bool, picture: str |
         "gold_rank": step.gold_rank,
         "milliseconds": step.milliseconds,
         "gold": _gold(step.step) if step.step else None,
-        "screenshot": picture,
         "url": step.url,
         "happened_at": step.happened_at.isoformat() if step.happened_at else None,
         "reward": step.reward,
@@ -122,6 +121,8 @@ def row_of(step: TrajectoryStep, representation: str, gold: bool, picture: str |
         "turn_index": turn.index,
         "step_index": step.step.index if step.step else None,
         "instruction": turn.instruction,
+        # Most steps have none: as a null it would be a twentieth of a long replay's first answer.
+        **({"screenshot": picture} if gold and picture else {}),
     } | (decided if gold else dict.fromkeys(decided))
 
 

@@ -41,7 +41,9 @@ class StepResultSerializer(serializers.Serializer):
     gold_rank = serializers.IntegerField(allow_null=True)
     milliseconds = serializers.FloatField(allow_null=True)
     gold = GoldActionSerializer(allow_null=True)
-    screenshot = serializers.CharField(allow_null=True, help_text="SHA-256 of the recorded step's, if there is one.")
+    screenshot = serializers.CharField(
+        allow_null=True, default=None, help_text="SHA-256 of the recorded step's, if there is one."
+    )
     url = serializers.CharField(allow_null=True, help_text="Where it was, without a recorded path.")
     happened_at = serializers.DateTimeField(allow_null=True)
     reward = serializers.FloatField(allow_null=True)
