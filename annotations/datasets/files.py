@@ -264,8 +264,8 @@ def _inside(into: Path, name: str) -> Path:
     its folders takes more of Python's stack than there is."""
     name = name.replace("\\", "/")  # some Windows tools write those
     parts = [part for part in name.split("/") if part not in ("", ".")]
-    climbs = ".." in parts or len(parts) > MAX_DEPTH
-    if not parts or name.startswith("/") or climbs or re.match("[A-Za-z]:", name):
+    is_placed = 0 < len(parts) <= MAX_DEPTH and ".." not in parts
+    if not is_placed or name.startswith("/") or re.match("[A-Za-z]:", name):
         raise ArchiveError(f"the archive holds the unsafe name {_short_name(name)}")
     return into.joinpath(*parts)
 

@@ -65,6 +65,15 @@ def test_it_starts_tells_the_way_to_the_first_account_and_leaves_nothing_running
     assert left_running(var) == []
 
 
+def test_a_start_that_cannot_listen_leaves_the_lock_to_another(var):
+    """It would be told that this one runs already, and then none did."""
+    with socket.create_server(("127.0.0.1", 0)) as blocker:
+        port = blocker.getsockname()[1]
+        said, _ = start(var, port).communicate(timeout=60)
+    assert f"cannot listen on 127.0.0.1:{port}" in said
+    assert not (var / "up.lock").exists()
+
+
 def test_of_two_starts_at_once_one_runs_and_the_other_says_why_not(var):
     ports = [free_port(), free_port()]
     both = [start(var, port) for port in ports]

@@ -12,6 +12,7 @@ from typing import BinaryIO, cast
 
 from a2wsgi.asgi_typing import HTTPScope
 from a2wsgi.wsgi import Body, build_environ
+from django.conf import settings
 
 from annotations.access.clients import client_address, client_network, trusts_peer
 from webnav_site.edge import accounts, bodies
@@ -28,7 +29,6 @@ LATE = {
     "/healthz": Answer(503, LATE_HEADERS, b'{"status": "failing"}'),
     "/metrics": Answer(503, LATE_HEADERS, b'{"detail": "The metrics could not be read in time."}'),
 }
-FIELDS = 1000  # of an address, as Django takes: it fails at more, and again on the page that would say so
 PROBES = 16  # of people with accounts at the same time: strangers share one
 
 
@@ -43,8 +43,7 @@ class Door:
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         scope = _as_wsgi_can_tell(scope)
         try:
-            if scope["query_string"].count(b"&") >= FIELDS:
-                raise TurnedAway(400, f"The address has more than {FIELDS:,} fields.")
+            _check_fields(scope)
             if scope["path"] in LATE and scope["method"] in ("GET", "HEAD"):
                 await self._sender(scope, send).send(await self._watched(scope), self.pools)
             else:
@@ -154,6 +153,14 @@ def _as_wsgi_can_tell(scope: AsgiScope) -> AsgiScope:
     unwanted = {b"x-forwarded-for"} if trusts_peer(peer) else {b"x-forwarded-for", b"x-forwarded-proto"}
     wanted = [pair for pair in scope["headers"] if b"_" not in pair[0] and pair[0] not in unwanted]
     return {**scope, "headers": wanted, "client": (client_address(scope), port)}
+
+
+def _check_fields(scope: AsgiScope) -> None:
+    """Raise TurnedAway for an address with more fields than Django takes: it fails, and again on the page that says
+    so."""
+    most = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
+    if scope["query_string"].count(b"&") >= most:
+        raise TurnedAway(400, f"The address has more than {most:,} fields.")
 
 
 def _length(scope: AsgiScope) -> int:
