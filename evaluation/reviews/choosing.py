@@ -13,7 +13,7 @@ from agents.models.steps import TrajectoryStepQuerySet
 from annotations.models.projects import Account
 from evaluation.models import ReviewChoice, ReviewQueue, ScannedRun, Study
 from evaluation.reviews.foreseen import Foreseen
-from evaluation.reviews.wholes import WHOLE_CHOICES, WholeDraw
+from evaluation.reviews.wholes import WHOLE_CHOICES, WholeDraw, drawn_keys
 from evaluation.scanners import SCANNERS
 
 LARGEST, MOST_PEOPLE = 2_000, 5
@@ -60,8 +60,7 @@ class StepDraw:
         return self._drawn(self.rows.failed().filter(pk__in=self.found))
 
     def _drawn(self, rows: QuerySet[TrajectoryStep]) -> list[int]:
-        keys = list(rows.order_by("pk").values_list("pk", flat=True))
-        return self.random.sample(keys, min(self.size, len(keys)))
+        return drawn_keys(rows, self.size, self.random)
 
 
 CHOICES: dict[str, Callable[[StepDraw], list[int]]] = {

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
@@ -50,8 +51,13 @@ class WholeDraw:
         return Exists(said)
 
     def _drawn(self, rows: QuerySet[Trajectory]) -> list[int]:
-        keys = list(rows.order_by("pk").values_list("pk", flat=True))
-        return self.random.sample(keys, min(self.size, len(keys)))
+        return drawn_keys(rows, self.size, self.random)
+
+
+def drawn_keys(rows: QuerySet[Any], size: int, rng: random.Random) -> list[int]:
+    """The keys of up to `size` of these rows at random, the same ones for the same numbers of `rng`."""
+    keys = list(rows.order_by("pk").values_list("pk", flat=True))
+    return rng.sample(keys, min(size, len(keys)))
 
 
 WHOLE_CHOICES: dict[str, Callable[[WholeDraw], list[int]]] = {
