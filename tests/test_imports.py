@@ -30,6 +30,18 @@ MAY_IMPORT = {
     "evaluation": {"evaluation", "agents", "annotations"},
     "webnav_site": set(APPS),
 }
+# Whose the templates of a folder are: they include and extend those of apps that theirs may import. What lies beside
+# the folders is the frame of every page (`base.html`, what begins with an underscore, and errors by their number),
+# or a page of the site; below `admin/` Django looks for those of an app in a folder of its name.
+TEMPLATES = {
+    "annotations": "account annotate annotations mfa releases socialaccount".split(),
+    "agents": ["agents"],
+    "evaluation": "evaluation home".split(),
+    "webnav_site": "api operations".split(),
+}
+FRAME = "the frame"
+# What a page is handed by a higher app comes with the template that shows it.
+HANDED_OVER = {("agents/recipe.html", "scored.template")}
 # The wings of each app, lowest first: a wing may import those before it in its list, never one after it; where a module
 # of a wing has a place of its own, that is its place. What an app has beside its wings (admin, urls, tasks, commands)
 # wires them together, and no wing imports it. There are no exceptions.
@@ -257,6 +269,65 @@ def test_apps_import_in_one_direction_only(app) -> None:
         if imported.split(".")[0] in of_the_root() - MAY_IMPORT[app]
     ]
     assert wrong == []
+
+
+@cache
+def templates() -> dict[str, str]:
+    """Name -> text of every template."""
+    folder = ROOT / "templates"
+    return {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in sorted(folder.rglob("*.html"))}
+
+
+def owner(template: str) -> str:
+    """The app whose template this is, or the frame that pages of all apps share."""
+    folder, slash, inner = template.partition("/")
+    if folder == "admin":
+        return inner.partition("/")[0]
+    if slash:
+        return next(app for app, folders in TEMPLATES.items() if folder in folders)
+    return FRAME if template[0] == "_" or template[0].isdigit() or template == "base.html" else "webnav_site"
+
+
+TAKES_IN = re.compile(r"{%-?\s*(?:include|extends)\s+(\S+)")
+NAMES_TEMPLATE = re.compile(r"(?:\w+/)*\w+\.html")
+
+
+def templates_above(own: str, named: Iterable[str]) -> list[str]:
+    """Those of them that belong to no app that this one may import; Django's own are nobody's."""
+    below = MAY_IMPORT.get(own, set()) | {FRAME}
+    return [name for name in named if name in templates() and owner(name) not in below]
+
+
+def test_templates_take_in_those_of_their_app_and_of_apps_below() -> None:
+    wrong, handed_over = [], set()
+    for name, text in templates().items():
+        given = TAKES_IN.findall(text)
+        handed_over |= {(name, one) for one in given if one[0] not in "\"'"}
+        wrong += [(name, one) for one in templates_above(owner(name), (one.strip("\"'") for one in given))]
+    assert wrong == []
+    assert handed_over == HANDED_OVER
+
+
+def test_modules_name_templates_of_their_app_and_of_apps_below() -> None:
+    wrong = []
+    for module, path in modules().items():
+        texts = (node.value for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Constant))
+        named = [text for text in texts if isinstance(text, str) and NAMES_TEMPLATE.fullmatch(text)]
+        wrong += [(module, name) for name in templates_above(module.partition(".")[0], named)]
+    assert wrong == []
+
+
+def test_a_template_that_takes_in_one_from_above_is_found() -> None:
+    assert templates_above("annotations", ["evaluation/_interval.html", "_pages.html", "admin/change_list.html"]) == [
+        "evaluation/_interval.html"
+    ]
+    assert templates_above("agents", ["evaluation/home.html", "annotate/_to_do.html"]) == ["evaluation/home.html"]
+    assert templates_above("evaluation", ["annotate/_to_do.html", "operations.html"]) == ["operations.html"]
+    assert templates_above(FRAME, ["annotate/_to_do.html", "base.html"]) == ["annotate/_to_do.html"]
+    assert TAKES_IN.findall("{% include 'a/_b.html' with c=d %}{%- extends one.template %}") == [
+        "'a/_b.html'",
+        "one.template",
+    ]
 
 
 @cache

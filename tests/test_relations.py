@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from tests.finding_views import relations_told
-from tests.test_imports import APPS, ROOT, is_core, modules
+from tests.test_imports import APPS, is_core, modules, owner, templates
 
 ORDER = APPS[:3]
 # Modules in which such a word is something else: whole words of requests and reports, and attributes of other things.
@@ -67,10 +67,9 @@ def test_no_app_reaches_up_by_a_related_name() -> None:
 
 def test_no_template_reaches_up_by_a_related_name() -> None:
     names, found = lent(), {}
-    folders = {"agents": ("agents",), "annotations": ("annotate", "annotations", "releases", "account")}
-    for app, own in folders.items():
-        for path in (path for folder in own for path in (ROOT / "templates" / folder).rglob("*.html")):
-            found[path.relative_to(ROOT).as_posix()] = used_in_template(path.read_text("utf-8"), names[app])
+    for name, text in templates().items():
+        if (app := owner(name)) in names:
+            found[f"templates/{name}"] = used_in_template(text, names[app])
     assert len(found) > 30
     assert {name: words for name, words in found.items() if words - TEMPLATES_MEAN_OTHERWISE.get(name, set())} == {}
 

@@ -14,7 +14,8 @@ from annotations.access.rules import User
 
 LATEST = 5  # runs that a recipe's page leads to
 scored: Callable[[Any, str, Sequence[str]], Any] | None = None
-"""What a recipe and its relatives have reached here, as far as a user may see it; `evaluation.apps` sets it."""
+"""What a recipe and its relatives have reached here, as far as a user may see it, with the `template` that shows it;
+`evaluation.apps` sets it."""
 
 
 def list_context(user: User) -> dict[str, Any]:

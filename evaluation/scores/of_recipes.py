@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from django.db.models import Avg, F
 
@@ -29,7 +30,10 @@ class VariantRow:
 @dataclass(frozen=True)
 class RecipeScores:
     """`splits`: name and row of each split of a dataset, on one axis. `variants`: the recipe itself and its relatives
-    on the conversations of its newest run; empty where no relative ran on them."""
+    on the conversations of its newest run; empty where no relative ran on them. Pages show it by its `template`, as
+    those of recipes know none of this app."""
+
+    template: ClassVar[str] = "evaluation/_recipe_scores.html"
 
     dataset: Dataset
     metric: str
