@@ -9,7 +9,7 @@ class AnnotationsConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations import tasks
-        from annotations.access import watching  # noqa: F401  writes the trail of access
+        from annotations.access.trail import watching  # noqa: F401  writes the trail of access
         from annotations.jobs import running
         from annotations.pages import checks  # noqa: F401  registers the system checks
         from annotations.releases import releasing

@@ -292,14 +292,14 @@ STORING |= {f"a{name}" for name in STORING}
 COUNTING = {"annotate", "aggregate", "aaggregate", "alias", "raw", "extra"}  # what a set of rows says about itself
 CHANGING = {"update", "aupdate", "write", "awrite"}  # by names of columns alone
 RELATING = {"add", "set", "clear", "remove", "aadd", "aset", "aclear", "aremove"}
-DJANGOS = {"annotations.access.sign_in_views"}  # an account is a row of Django
+DJANGOS = {"annotations.access.sign_in.views"}  # an account is a row of Django
 # No views, and each the only place that stores its rows, by what a request says of who asks.
 # Views, and what they count is how much there is to do, which is what they are for.
 MONITORING = {"webnav_site.health", "webnav_site.monitor.metrics"}
 KEEPERS = {
-    "annotations.access.events": "the trail of who came in and was let in",
+    "annotations.access.trail.events": "the trail of who came in and was let in",
     "annotations.access.idempotency": "answers by the key that a request brings",
-    "annotations.access.tokens": "secrets that are made once, and when they were last used",
+    "annotations.access.tokens.granting": "secrets that are made once, and when they were last used",
     "annotations.desk.keys.keymaps": "keys that a person chose, who may have done so before they had an account",
 }
 REQUESTS = {"HttpRequest", "Request"}
@@ -485,7 +485,7 @@ handler404 = "app.failing.not_found"
 
 def test_what_the_urls_name_is_a_view_whatever_it_is_called() -> None:
     assert views_of(list(ROUTED), ROUTED.get) == ROUTED.keys() - {"app.urls", "app.aside"}
-    assert {"annotations.urls", "annotations.access.trail", "webnav_site.edge.sockets"} <= routed_modules()
+    assert {"annotations.urls", "annotations.access.trail.reading", "webnav_site.edge.sockets"} <= routed_modules()
     assert {name for name in views() if VIEWS.search(name) and name.endswith("views")} <= routed_modules()
 
 

@@ -19,7 +19,7 @@ from agents.replay.api import TrajectoryViewSet
 from agents.training.api import TrainedModelViewSet
 from annotations.access import api as access
 from annotations.access.api_rules import AnyAccept
-from annotations.access.tokens import MayUse
+from annotations.access.tokens.granting import MayUse
 from annotations.corpus import api as annotations
 from annotations.corpus.corrections_api import CorrectionViewSet, TurnCorrectionViewSet
 from annotations.desk.write.api import ProposalViewSet

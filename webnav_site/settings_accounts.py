@@ -1,27 +1,27 @@
-"""Settings of accounts. Second factors, sessions and OpenID Connect are django-allauth's; `annotations.access.throttle`
-limits tries."""
+"""Settings of accounts. Second factors, sessions and OpenID Connect are django-allauth's; tries are limited by
+`annotations.access.tries.throttle`."""
 
 from urllib.parse import urlsplit
 
 from annotations.environment import env, env_bool, env_list
 
-ACCOUNT_ADAPTER = "annotations.access.adapters.AccountAdapter"
+ACCOUNT_ADAPTER = "annotations.access.sign_in.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"  # there is no mail server
 ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
-ACCOUNT_FORMS = {"change_password": "annotations.access.forms.PasswordForm"}
+ACCOUNT_FORMS = {"change_password": "annotations.access.sign_in.forms.PasswordForm"}
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 600
-MFA_ADAPTER = "annotations.access.adapters.FactorAdapter"
+MFA_ADAPTER = "annotations.access.sign_in.adapters.FactorAdapter"
 MFA_FORMS = {
-    "authenticate": "annotations.access.forms.CodeForm",
-    "reauthenticate": "annotations.access.forms.CodeAgainForm",
-    "activate_totp": "annotations.access.forms.FirstCodeForm",
-    "add_webauthn": "annotations.access.forms.NewPasskeyForm",
-    "authenticate_webauthn": "annotations.access.forms.PasskeyForm",
-    "login_webauthn": "annotations.access.forms.PasskeySignInForm",
-    "reauthenticate_webauthn": "annotations.access.forms.PasskeyAgainForm",
+    "authenticate": "annotations.access.sign_in.forms.CodeForm",
+    "reauthenticate": "annotations.access.sign_in.forms.CodeAgainForm",
+    "activate_totp": "annotations.access.sign_in.forms.FirstCodeForm",
+    "add_webauthn": "annotations.access.sign_in.forms.NewPasskeyForm",
+    "authenticate_webauthn": "annotations.access.sign_in.forms.PasskeyForm",
+    "login_webauthn": "annotations.access.sign_in.forms.PasskeySignInForm",
+    "reauthenticate_webauthn": "annotations.access.sign_in.forms.PasskeyAgainForm",
 }
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
@@ -45,9 +45,9 @@ OIDC_APPS = (
     if OIDC_ISSUER
     else []
 )
-SOCIALACCOUNT_ADAPTER = "annotations.access.identities.IdentityAdapter"
+SOCIALACCOUNT_ADAPTER = "annotations.access.sign_in.identities.IdentityAdapter"
 SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
-SOCIALACCOUNT_EMAIL_AUTHENTICATION = False  # an address finds no account: see `annotations.access.identities`
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = False  # an address finds no account: see `annotations.access.sign_in.identities`
 # The sign-in's form goes on to the provider; name the origin of its page here where it is not the issuer's.
 OIDC_ORIGINS = [
     *env_list("OIDC_PAGE_ORIGINS"),

@@ -6,10 +6,10 @@ from annotations.environment import env_number
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "annotations.access.tokens.TokenHeader",
+        "annotations.access.tokens.granting.TokenHeader",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["annotations.access.tokens.MayUse"],
+    "DEFAULT_PERMISSION_CLASSES": ["annotations.access.tokens.granting.MayUse"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["annotations.access.json_input.StrictJSONParser"],
     "DEFAULT_FILTER_BACKENDS": ["webnav_site.rest.filtering.KnownFilters"],

@@ -18,7 +18,7 @@ from agents.models import Trajectory
 from agents.replay.file import POLICY, ReplayFile
 from annotations.access import rules
 from annotations.access.downloads import attachment
-from annotations.access.events import record
+from annotations.access.trail.events import record
 from annotations.models import AccessAction
 
 DAYS = (1, 7, 30)  # that a link may hold

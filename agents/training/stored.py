@@ -16,7 +16,7 @@ from agents.encoders.weights import STARTER
 from agents.models import TrainedModel
 from agents.training.checkpoint import FILE
 from annotations.access import rules
-from annotations.access.events import present
+from annotations.access.trail.events import present
 from annotations.hosts.identity import host_id
 from annotations.models import Job, Worker
 from annotations.storage import forget_old_scratch, private_folder, scratch, store

@@ -1,1 +1,4 @@
-"""Who may sign in, and what they may see and do. May import `datasets`, `models`, `storage` and `text`."""
+"""Who may sign in, and what they may see and do: `rules.py` says it, for pages, API, sockets and exports alike.
+
+May import `access/sign_in`, `access/tokens`, `access/trail`, `access/tries`, `datasets`, `models` and `storage`.
+"""

@@ -13,7 +13,7 @@ from django.template.response import TemplateResponse
 from knox.models import AuthToken
 
 from annotations.access.people import signed_in
-from annotations.access.sign_in_views import invite_url
+from annotations.access.sign_in.views import invite_url
 from annotations.admin_base import LeanAdmin, MadeElsewhere, SuperuserOnly, count_of
 from annotations.models import (
     AccessEvent,

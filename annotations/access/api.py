@@ -13,10 +13,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotations.access import factors, rules, trail
-from annotations.access.forms import is_right_code
+from annotations.access import factors, rules
 from annotations.access.people import signed_in
-from annotations.access.tokens import TokenHeader, TooManyTokens, make_token, revoke
+from annotations.access.sign_in.forms import is_right_code
+from annotations.access.tokens.granting import TokenHeader, TooManyTokens, make_token, revoke
+from annotations.access.trail import reading as trail
 from annotations.models import AccessEvent, Membership, Scope
 
 

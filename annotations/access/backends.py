@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.backends import db
 from django.http import HttpRequest
 
-from annotations.access import throttle
+from annotations.access.tries import throttle
 
 LEAST_KEY = 8  # characters of a session's key, as Django asks for
 

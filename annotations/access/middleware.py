@@ -11,9 +11,10 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadReque
 from django.shortcuts import redirect, render
 from psycopg.errors import DatetimeFieldOverflow, InvalidTimeZoneDisplacementValue, NumericValueOutOfRange
 
-from annotations.access import factors, throttle
+from annotations.access import factors
 from annotations.access.downloads import Download
-from annotations.access.events import present, record
+from annotations.access.trail.events import present, record
+from annotations.access.tries import throttle
 from annotations.models import AccessAction
 
 NUL = "A text of the request holds the character U+0000, which no text here may hold."

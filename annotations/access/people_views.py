@@ -10,9 +10,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from annotations.access import leaving, rules
-from annotations.access.forms import InvitationForm
 from annotations.access.people import signed_in
-from annotations.access.sign_in_views import invite_url
+from annotations.access.sign_in.forms import InvitationForm
+from annotations.access.sign_in.views import invite_url
 from annotations.models import Invite, Membership, Role
 from annotations.models.projects import accounts_of
 

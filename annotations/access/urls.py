@@ -9,7 +9,11 @@ from allauth.mfa.webauthn import views as passkeys
 from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
-from annotations.access import account_views, identities, people_views, sign_in_views, token_views, trail_views
+from annotations.access import people_views
+from annotations.access.sign_in import account_views, identities
+from annotations.access.sign_in import views as sign_in_views
+from annotations.access.tokens import views as token_views
+from annotations.access.trail import views as trail_views
 
 urlpatterns = [
     path("people/", people_views.people, name="people"),

@@ -24,7 +24,7 @@ from django.db import connections
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from agents.environments.browser import find as find_chromium
-from annotations.access.counters import name_in_redis
+from annotations.access.tries.counters import name_in_redis
 from tests.app_server import AppServer, running
 from tests.beside import BROWSER, needs
 

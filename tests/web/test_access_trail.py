@@ -12,8 +12,8 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 
-from annotations.access.forms import PasskeyForm
-from annotations.access.tokens import make_token
+from annotations.access.sign_in.forms import PasskeyForm
+from annotations.access.tokens.granting import make_token
 from annotations.models import AccessEvent, Assignment, Edit, Invite, Membership
 from tests import factories
 from tests.signed_in import client_of

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from playwright.sync_api import Page, expect
 
-from annotations.access.tokens import make_token
+from annotations.access.tokens.granting import make_token
 from annotations.models import Assignment, BulkAccept, Campaign
 from annotations.work.verify import verdicts
 from tests import factories

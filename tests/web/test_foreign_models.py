@@ -9,7 +9,7 @@ from django.test import Client
 
 from agents.encoders import weights
 from agents.models import TrainedModel
-from annotations.access.events import present
+from annotations.access.trail.events import present
 from annotations.models import Role
 from tests import factories
 from tests.signed_in import client_of

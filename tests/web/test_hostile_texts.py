@@ -14,7 +14,7 @@ from django.urls import reverse
 from playwright.sync_api import BrowserContext, Page
 
 from agents.models import Connection, SavedRecipe
-from annotations.access import events
+from annotations.access.trail import events
 from annotations.models import AccessAction, Assignment, Worker
 from tests import factories
 from tests.app_server import AppServer

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import get_resolver, reverse
 
-from annotations.access import throttle
+from annotations.access.tries import throttle
 from tests import factories
 from tests.signed_in import client_of
 

@@ -12,8 +12,8 @@ from django.core.cache import cache
 from django.db import connection
 from django.test import Client
 
-from annotations.access import counters, throttle
-from annotations.access.counters import Counted, TryLimits
+from annotations.access.tries import counters, throttle
+from annotations.access.tries.counters import Counted, TryLimits
 from annotations.models import TryCount
 from tests import factories
 from tests.quick import first_is_quick

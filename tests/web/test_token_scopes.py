@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 from knox.models import AuthToken
 
-from annotations.access.tokens import make_token
+from annotations.access.tokens.granting import make_token
 from annotations.models import Scope, TokenGrant
 from tests import factories
 from tests.signed_in import client_of

@@ -1,14 +1,32 @@
 """The page of one's API tokens."""
 
+from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from annotations.access.forms import TokenForm
 from annotations.access.people import signed_in
-from annotations.access.tokens import TooManyTokens, forget_expired, make_token, open_tokens, revoke
+from annotations.access.tokens.granting import TooManyTokens, forget_expired, make_token, open_tokens, revoke
+from annotations.models import Scope
+
+
+class TokenForm(forms.Form):
+    """What a new API token is for, what it may be used for, and how long it works."""
+
+    name = forms.CharField(max_length=80, required=False, label="For", widget=forms.TextInput({"autocomplete": "off"}))
+    scopes = forms.MultipleChoiceField(
+        choices=Scope.choices, initial=[Scope.READ], label="May", widget=forms.CheckboxSelectMultiple
+    )
+    days = forms.TypedChoiceField(
+        choices=[(days, f"{days} days") for days in (7, 30, 90, 365) if days <= settings.TOKEN_LONGEST_DAYS]
+        or [(settings.TOKEN_LONGEST_DAYS, f"{settings.TOKEN_LONGEST_DAYS} days")],
+        coerce=int,
+        initial=30,
+        label="Works for",
+    )
 
 
 @never_cache

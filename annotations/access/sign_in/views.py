@@ -16,11 +16,11 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
-from annotations.access import throttle
-from annotations.access.forms import AccountForm, ResetForm
-from annotations.access.identities import INVITE_KEY
 from annotations.access.people import signed_in
-from annotations.access.tokens import revoke
+from annotations.access.sign_in.forms import AccountForm, ResetForm
+from annotations.access.sign_in.identities import INVITE_KEY
+from annotations.access.tokens.granting import revoke
+from annotations.access.tries import throttle
 from annotations.models import Invite
 
 

@@ -17,10 +17,10 @@ from django.views.decorators.http import require_POST
 from knox.models import AuthToken
 
 from annotations.access import factors
-from annotations.access.events import record
 from annotations.access.leaving import look_again
 from annotations.access.people import signed_in
-from annotations.access.tokens import revoke
+from annotations.access.tokens.granting import revoke
+from annotations.access.trail.events import record
 from annotations.models import AccessAction
 from annotations.text.amounts import whole
 

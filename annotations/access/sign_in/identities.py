@@ -22,7 +22,7 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from annotations.access.events import record
+from annotations.access.trail.events import record
 from annotations.models import AccessAction, Invite
 
 # By the kind of the provider's key: none that a public key could be mistaken for the secret of.

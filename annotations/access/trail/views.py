@@ -5,8 +5,9 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from annotations.access import rules, trail
+from annotations.access import rules
 from annotations.access.downloads import stream_rows
+from annotations.access.trail import reading as trail
 from annotations.models import AccessAction
 from annotations.paging import page_of
 

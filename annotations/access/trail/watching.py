@@ -15,8 +15,8 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 from knox.models import AuthToken
 
-from annotations.access.events import record
 from annotations.access.leaving import end_reset_links, look_again
+from annotations.access.trail.events import record
 from annotations.models import AccessAction, Invite, Job, Membership, TokenGrant
 
 # What a user row says about rights; a change of anything else is not told.

@@ -17,9 +17,9 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponseBase
 from rest_framework.exceptions import Throttled
 
-from annotations.access import counters
 from annotations.access.clients import client_address, client_network
-from annotations.access.counters import TryLimits
+from annotations.access.tries import counters
+from annotations.access.tries.counters import TryLimits
 
 # Steadily wrong, an account is tried at most once in five minutes and a client gets about one try a minute.
 ACCOUNT = TryLimits(free=5, longest=300, forget=900)

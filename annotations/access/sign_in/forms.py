@@ -16,7 +16,6 @@ from allauth.mfa.webauthn.forms import (
     ReauthenticateWebAuthnForm,
 )
 from django import forms
-from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.forms import SetPasswordForm, UserCreationForm
@@ -24,8 +23,9 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
-from annotations.access import counters, events, throttle
-from annotations.models import Role, Scope
+from annotations.access.trail import events
+from annotations.access.tries import counters, throttle
+from annotations.models import Role
 
 CODE_SECONDS = 120  # longer than any code is good for
 
@@ -163,19 +163,3 @@ class InvitationForm(forms.Form):
     role = forms.ChoiceField(choices=Role.choices, initial=Role.ANNOTATOR)
     sees_test_gold = forms.BooleanField(required=False, label="sees the gold actions of test splits")
     email = forms.EmailField(required=False)
-
-
-class TokenForm(forms.Form):
-    """What a new API token is for, what it may be used for, and how long it works."""
-
-    name = forms.CharField(max_length=80, required=False, label="For", widget=forms.TextInput({"autocomplete": "off"}))
-    scopes = forms.MultipleChoiceField(
-        choices=Scope.choices, initial=[Scope.READ], label="May", widget=forms.CheckboxSelectMultiple
-    )
-    days = forms.TypedChoiceField(
-        choices=[(days, f"{days} days") for days in (7, 30, 90, 365) if days <= settings.TOKEN_LONGEST_DAYS]
-        or [(settings.TOKEN_LONGEST_DAYS, f"{settings.TOKEN_LONGEST_DAYS} days")],
-        coerce=int,
-        initial=30,
-        label="Works for",
-    )
