@@ -69,21 +69,50 @@ def test_no_name_of_a_type_is_there_twice() -> None:
 
 # Of a script: its classes, and the types that its comments name, but for those that they take from another script.
 SCRIPT_CLASS = re.compile(r"^\s*(?:export )?class (\w+)", re.M)
-SCRIPT_TYPE = re.compile(r"@typedef\s+\{(?!import\()[^\n]*\}\s+(\w+)|^(?:interface|type) (\w+)", re.M)
+DECLARED = re.compile(r"^(?:interface|type) (\w+)", re.M)
+LONGEST_UNNAMED = 110  # characters of a type that a comment says where it is used, and of one member of a named one
+
+
+def types_said(source: str) -> Iterator[tuple[str, str, str]]:
+    """(tag, type, the word after it) of what the comments of a script say of types, braces within one included."""
+    for comment in re.findall(r"/\*\*.*?\*/", source, re.S):
+        for tag in re.finditer(r"@(typedef|type|param|returns?) *\{", comment):
+            end, depth = tag.end(), 1
+            while depth and end < len(comment):
+                depth += {"{": 1, "}": -1}.get(comment[end], 0)
+                end += 1
+            yield tag[1], comment[tag.end() : end - 1], (re.findall(r"\w+", comment[end:]) or [""])[0]
 
 
 def script_types(source: str) -> set[str]:
-    return {*SCRIPT_CLASS.findall(source), *("".join(names) for names in SCRIPT_TYPE.findall(source))}
+    named = {name for tag, said, name in types_said(source) if tag == "typedef" and not said.startswith("import(")}
+    return {*SCRIPT_CLASS.findall(source), *DECLARED.findall(source), *named}
+
+
+def unnamed_types(source: str) -> list[str]:
+    """Types that are too long to be read where they are used, and lines of named ones that say more than one thing."""
+    each = [(tag, [line.strip(" *") for line in said.split("\n")]) for tag, said, _ in types_said(source)]
+    texts = [text for tag, lines in each for text in (lines if tag == "typedef" else [" ".join(lines)])]
+    return [text for text in texts if len(text) > LONGEST_UNNAMED]
+
+
+def scripts() -> dict[str, str]:
+    folders = ("static/js", "annotations", "agents")
+    paths = [*(path for folder in folders for path in (ROOT / folder).rglob("*.js")), *ROOT.glob(".ci/*.d.ts")]
+    return {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in paths}
 
 
 def test_no_name_of_a_type_is_there_twice_in_scripts() -> None:
-    scripts = [*ROOT.glob("static/js/**/*.js"), *ROOT.glob("annotations/**/*.js"), *ROOT.glob("agents/**/*.js")]
     homes = defaultdict(list)
-    for path in [*scripts, *ROOT.glob(".ci/*.d.ts")]:
-        for name in script_types(path.read_text("utf-8")):
-            homes[name].append(path.relative_to(ROOT).as_posix())
+    for path, text in scripts().items():
+        for name in script_types(text):
+            homes[name].append(path)
     assert len(homes) > 50
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
+def test_a_long_type_of_a_script_has_a_name() -> None:
+    assert {path: found for path, text in scripts().items() if (found := unnamed_types(text))} == {}
 
 
 def test_types_of_a_script_are_read() -> None:
@@ -92,8 +121,17 @@ def test_types_of_a_script_are_read() -> None:
     /** @typedef {{id: string, at: {step: number}}} Edit what was typed */
     /** @typedef {import("./a.js").Mention} Mention */
     /** @typedef {"ok" | "bad"} StepState */
+    /**
+     * @typedef {{
+     *   id: string,
+     * }} Told
+     */
     """
-    assert script_types(script) == {"Saver", "Edit", "StepState"}
+    assert script_types(script) == {"Saver", "Edit", "StepState", "Told"}
+    long = ", ".join(f"word_{place}: string" for place in range(8))
+    assert unnamed_types(f"/** Told of. @param {{{{{long}}}}} options */\n/** @type {{string}} */") == [f"{{{long}}}"]
+    assert unnamed_types(f"/** @typedef {{{{{long}}}}} Options */") == [f"{{{long}}}"]
+    assert unnamed_types("/**\n * @typedef {{\n" + long.replace(", ", ",\n *  ") + ",\n * }} Options\n */") == []
 
 
 DJANGOS = {"Meta"}  # what Django reads of a class, no type

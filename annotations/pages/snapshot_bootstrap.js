@@ -149,9 +149,22 @@
     draw();
   }
 
+  /**
+   * @typedef {{
+   *   v: number,
+   *   type: string,
+   *   marks: PageMark[],
+   *   scroll: string,
+   *   turn: unknown,
+   *   id: string,
+   *   region: typeof region,
+   *   by: [number, number],
+   * }} PageMessage
+   */
+
   /** @param {MessageEvent} event */
   function receive(event) {
-    /** @type {{v: number, type: string, marks: PageMark[], scroll: string, turn: unknown, id: string, region: typeof region, by: [number, number]}} */
+    /** @type {PageMessage} */
     const message = event.data;
     if (event.source !== window.parent || event.origin !== settings.app || message?.v !== 1) return;
     if (message.type === "marks") {

@@ -1,11 +1,20 @@
 // Where the item page stands, for the comments beside it; and going to what a comment, or the address, names.
 
+/**
+ * @typedef {{
+ *   document: import("./document.js").AnnotationDocument,
+ *   evidence: import("./evidence.js").Evidence,
+ *   go: (place: number) => Promise<void>,
+ *   word: string,
+ * }} CommentedWork
+ */
+
 export class CommentPlaces {
   /** The element that was picked last on the page of the step. */
   #node = "";
   #place = 0;
 
-  /** @param {{document: import("./document.js").AnnotationDocument, evidence: import("./evidence.js").Evidence, go: (place: number) => Promise<void>, word: string}} options go: shows a step; word: what a part is called here */
+  /** @param {CommentedWork} options go: shows a step; word: what a part is called here */
   constructor({ document: doc, evidence, go, word }) {
     this.doc = doc;
     this.evidence = evidence;

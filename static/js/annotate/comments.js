@@ -9,7 +9,24 @@ import { make, the } from "../shared/elements.js";
 
 /**
  * A comment as the server tells it.
- * @typedef {{id: number, parent: number | null, author: string, text: string, at: string, place: string, url: string, step: number | null, node: string, turn: boolean, change: string, resolved: any, deleted: boolean, may_change: boolean, may_delete: boolean, [name: string]: any}} Remark
+ * @typedef {{
+ *   id: number,
+ *   parent: number | null,
+ *   author: string,
+ *   text: string,
+ *   at: string,
+ *   place: string,
+ *   url: string,
+ *   step: number | null,
+ *   node: string,
+ *   turn: boolean,
+ *   change: string,
+ *   resolved: any,
+ *   deleted: boolean,
+ *   may_change: boolean,
+ *   may_delete: boolean,
+ *   [name: string]: any,
+ * }} Remark
  */
 
 const section = the(document, "[data-comments]");

@@ -2,7 +2,16 @@
 
 /** @typedef {import("./journal.js").Edit} Edit */
 /** @typedef {import("./journal.js").Conflict} Conflict */
-/** @typedef {{id: string, phenomenon: string, start: number, end: number, text: string, antecedent: {step: number, start: number, end: number, text: string} | null}} MarkedMention */
+/**
+ * @typedef {{
+ *   id: string,
+ *   phenomenon: string,
+ *   start: number,
+ *   end: number,
+ *   text: string,
+ *   antecedent: {step: number, start: number, end: number, text: string} | null,
+ * }} MarkedMention
+ */
 /** @typedef {{start: number, end: number, text: string, parts: number[], state: "" | "uncovered" | "doubled"}} Clause */
 /** @typedef {{step: number, instruction: string, rewrite: string, mentions: MarkedMention[]}} Part */
 

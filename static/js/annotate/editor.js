@@ -7,6 +7,16 @@ const SETTLED_MS = 400; // after the last key before it becomes an edit
 
 /** @typedef {{start: number, end: number, kind: string}} Shown places in UTF-16 units; kind is a class of the mark */
 
+/**
+ * @typedef {{
+ *   label: string,
+ *   placeholder: string,
+ *   onEdit: (before: string, after: string) => void,
+ *   onSelect?: () => void,
+ *   onTooLong?: (text: string) => void,
+ * }} EditorOptions
+ */
+
 export class Editor {
   /** What the text read when the typing began that is no edit yet; null when there is none. @type {string | null} */
   base = null;
@@ -15,7 +25,7 @@ export class Editor {
   #timer = 0;
   #isComposing = false;
 
-  /** @param {{label: string, placeholder: string, onEdit: (before: string, after: string) => void, onSelect?: () => void, onTooLong?: (text: string) => void}} options */
+  /** @param {EditorOptions} options */
   constructor({ label, placeholder, onEdit, onSelect = () => {}, onTooLong = () => {} }) {
     this.onEdit = onEdit;
     this.backdrop = make("div.backdrop", { "aria-hidden": "true" });

@@ -2,10 +2,18 @@
 // cards lies a place to cut or to join.
 import { around, make, representationParts } from "../shared/elements.js";
 
+/**
+ * @typedef {{
+ *   document: import("./document.js").AnnotationDocument,
+ *   onStep: (place: number) => void,
+ *   onCut: (place: number) => void,
+ * }} FilmOptions
+ */
+
 export class Film {
   /**
    * @param {HTMLElement} root
-   * @param {{document: import("./document.js").AnnotationDocument, onStep: (place: number) => void, onCut: (place: number) => void}} options
+   * @param {FilmOptions} options
    */
   constructor(root, { document, onStep, onCut }) {
     this.root = root;

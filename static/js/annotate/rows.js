@@ -8,7 +8,18 @@ import { shownStep } from "./film.js";
 /** @typedef {import("./document.js").Part} Part */
 /** @typedef {import("./document.js").MarkedMention} MarkedMention */
 /** @typedef {{step: number, field: "instruction" | "rewrite" | "", text: string, span: [number, number] | null}} Warned */
-/** @typedef {{onEdit: (step: number, field: string, before: string, after: string) => void, onFocus: (step: number) => void, onStep: (place: number) => void, onMark: (phenomenon: "anaphora" | "ellipsis") => void, onRemove: (step: number, mention: MarkedMention) => void, onConflict: () => void, onTooLong: (text: string) => void, whoChanged: (who: string) => string}} RowActions */
+/**
+ * @typedef {{
+ *   onEdit: (step: number, field: string, before: string, after: string) => void,
+ *   onFocus: (step: number) => void,
+ *   onStep: (place: number) => void,
+ *   onMark: (phenomenon: "anaphora" | "ellipsis") => void,
+ *   onRemove: (step: number, mention: MarkedMention) => void,
+ *   onConflict: () => void,
+ *   onTooLong: (text: string) => void,
+ *   whoChanged: (who: string) => string,
+ * }} RowActions
+ */
 
 export class Rows {
   /** The place that the next mention will mark, in characters. @type {{step: number, start: number, end: number, text: string} | null} */

@@ -13,6 +13,15 @@ const IDLE_MS = 5 * 60_000; // whoever does nothing for so long lets the lease r
 /** @typedef {import("./journal.js").Edit} Edit */
 /** @typedef {{kind: Kind, at?: string | null, holder?: string | null, why?: string}} Status */
 
+/**
+ * @typedef {{
+ *   document: import("./document.js").AnnotationDocument,
+ *   journal: import("./journal.js").Journal,
+ *   url: string,
+ *   user: string,
+ * }} SavedWork
+ */
+
 export class Saver {
   /** @type {Status} */
   status = { kind: "loading" };
@@ -36,7 +45,7 @@ export class Saver {
   #typed = { edit: /** @type {Edit | null} */ (null), at: 0 };
   #active = Date.now();
 
-  /** @param {{document: import("./document.js").AnnotationDocument, journal: import("./journal.js").Journal, url: string, user: string}} options url: of the annotation; user: the name of who is signed in */
+  /** @param {SavedWork} options url: of the annotation; user: the name of who is signed in */
   constructor({ document, journal, url, user }) {
     this.user = user;
     this.#document = document;

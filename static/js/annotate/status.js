@@ -8,9 +8,22 @@ const CLOSED = {
 };
 const WRONG = ["offline", "signed_out", "lost", "failing"];
 
+/**
+ * @typedef {{
+ *   saved: HTMLElement,
+ *   notice: HTMLElement,
+ *   document: import("./document.js").AnnotationDocument,
+ *   saver: import("./saving.js").Saver,
+ *   journal: import("./journal.js").Journal,
+ *   login: string,
+ *   onTake: () => void,
+ *   onRetry: () => void,
+ * }} StatusParts
+ */
+
 export class StatusLine {
   /**
-   * @param {{saved: HTMLElement, notice: HTMLElement, document: import("./document.js").AnnotationDocument, saver: import("./saving.js").Saver, journal: import("./journal.js").Journal, login: string, onTake: () => void, onRetry: () => void}} options
+   * @param {StatusParts} options
    */
   constructor(options) {
     this.saved = options.saved;

@@ -3,9 +3,46 @@
 import { make } from "../shared/elements.js";
 import { call, Refused } from "../shared/server.js";
 
-/** @typedef {{node_id: string, kind: string, value: string, options: string[] | null, left: number, top: number, width: number, height: number}} Field */
-/** @typedef {{url: string, instruction: string, width: number, height: number, fields: Field[], names: [string, string][], is_free?: boolean}} RemoteWindow */
-/** @typedef {{id: number, state: string, words: string, person: string, is_leased: boolean, shows: boolean, stands: boolean, until: string, number: number, window: RemoteWindow, proposed: string, typed: {waits: string, question: string}, is_acting: boolean}} Drive */
+/**
+ * @typedef {{
+ *   node_id: string,
+ *   kind: string,
+ *   value: string,
+ *   options: string[] | null,
+ *   left: number,
+ *   top: number,
+ *   width: number,
+ *   height: number,
+ * }} Field
+ */
+/**
+ * @typedef {{
+ *   url: string,
+ *   instruction: string,
+ *   width: number,
+ *   height: number,
+ *   fields: Field[],
+ *   names: [string, string][],
+ *   is_free?: boolean,
+ * }} RemoteWindow
+ */
+/**
+ * @typedef {{
+ *   id: number,
+ *   state: string,
+ *   words: string,
+ *   person: string,
+ *   is_leased: boolean,
+ *   shows: boolean,
+ *   stands: boolean,
+ *   until: string,
+ *   number: number,
+ *   window: RemoteWindow,
+ *   proposed: string,
+ *   typed: {waits: string, question: string},
+ *   is_acting: boolean,
+ * }} Drive
+ */
 /** @typedef {{dataset: string, url: string}} Kept */
 /** @typedef {{operation: string, node_id?: string | null, value?: string, point?: [number, number] | null}} Wanted */
 

@@ -3,7 +3,21 @@
 import { make } from "../shared/elements.js";
 import { call } from "../shared/server.js";
 
-/** @typedef {{id: number, seq: number, words: string, why: string, by: string, sure: number | null, until: string, representation: string, operation: string, node_id: string, value: string}} Held */
+/**
+ * @typedef {{
+ *   id: number,
+ *   seq: number,
+ *   words: string,
+ *   why: string,
+ *   by: string,
+ *   sure: number | null,
+ *   until: string,
+ *   representation: string,
+ *   operation: string,
+ *   node_id: string,
+ *   value: string,
+ * }} Held
+ */
 
 export class HeldBar {
   /**

@@ -8,7 +8,14 @@ const KEYS = { agent_wrong: "a", gold_wrong: "d", both_acceptable: "b", page_bro
 
 /** @typedef {import("./region.js").Region} Region */
 
-/** What the page does with regions. @typedef {{edit: (region: Region | null) => Promise<Region | null | undefined>, show: (region: Region, number: number, opens: boolean) => void, hide: () => unknown}} Regions */
+/**
+ * What the page does with regions.
+ * @typedef {{
+ *   edit: (region: Region | null) => Promise<Region | null | undefined>,
+ *   show: (region: Region, number: number, opens: boolean) => void,
+ *   hide: () => unknown,
+ * }} Regions
+ */
 
 /** What verdicts mean of the whole. @type {Record<string, string>} */
 const MEANING = {
@@ -17,9 +24,38 @@ const MEANING = {
   gold_wrong: "The task is done",
 };
 
-/** @typedef {{seq: number | null, verdict: string, reason: number | null, reason_text: string, comment: string, region: Region | null, by: string, own: boolean}} Review */
+/**
+ * @typedef {{
+ *   seq: number | null,
+ *   verdict: string,
+ *   reason: number | null,
+ *   reason_text: string,
+ *   comment: string,
+ *   region: Region | null,
+ *   by: string,
+ *   own: boolean,
+ * }} Review
+ */
 
-/** @typedef {{may: boolean, verdicts: {key: string, label: string}[], reasons: {id: number, verdict: string, text: string}[], reviews: Review[]}} Answer */
+/**
+ * @typedef {{
+ *   may: boolean,
+ *   verdicts: {key: string, label: string}[],
+ *   reasons: {id: number, verdict: string, text: string}[],
+ *   reviews: Review[],
+ * }} Answer
+ */
+
+/**
+ * @typedef {{
+ *   url: string,
+ *   isWhole: boolean,
+ *   say: (text: string, stays?: boolean) => void,
+ *   onChange: () => void,
+ *   onTurn: () => void,
+ *   regions: Regions,
+ * }} ReviewOptions
+ */
 
 export class ReviewBar {
   #buttons = /** @type {HTMLButtonElement[]} */ ([]);
@@ -34,7 +70,7 @@ export class ReviewBar {
 
   /**
    * @param {HTMLElement} root
-   * @param {{url: string, isWhole: boolean, say: (text: string, stays?: boolean) => void, onChange: () => void, onTurn: () => void, regions: Regions}} options
+   * @param {ReviewOptions} options
    */
   constructor(root, options) {
     this.root = root;

@@ -17,10 +17,19 @@ export const TABS = ["page", "change", "tree", "screenshot"];
 /** @typedef {import("./region.js").Region} Region */
 /** @typedef {[depth: number, tag: string, text: string, node: string]} Line */
 
+/**
+ * @typedef {{
+ *   url: string,
+ *   onKey: (key: string, options: {shift: boolean}) => void,
+ *   onPick: (node: string) => void,
+ *   onExpired: () => void,
+ * }} SnapshotOptions
+ */
+
 export class SnapshotPane {
   /**
    * @param {HTMLElement} root with [role=tab] and [role=tabpanel] elements named by `data-tab`
-   * @param {{url: string, onKey: (key: string, options: {shift: boolean}) => void, onPick: (node: string) => void, onExpired: () => void}} options
+   * @param {SnapshotOptions} options
    */
   constructor(root, options) {
     this.root = root;

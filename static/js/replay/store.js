@@ -4,7 +4,18 @@ import { call } from "../shared/server.js";
 
 /** A stored step in short. @typedef {{seq: number, success: boolean | null, [name: string]: any}} StoredRow */
 /** @typedef {{index: number, instruction: string, step_count: number}} TurnOutline */
-/** @typedef {{state: string, run_state: string, steps: StoredRow[], stored: number, turns?: TurnOutline[] | null, held?: import("./held.js").Held | null, drive?: import("./drive.js").Drive | null, kept?: import("./drive.js").Kept | null}} StoredSteps */
+/**
+ * @typedef {{
+ *   state: string,
+ *   run_state: string,
+ *   steps: StoredRow[],
+ *   stored: number,
+ *   turns?: TurnOutline[] | null,
+ *   held?: import("./held.js").Held | null,
+ *   drive?: import("./drive.js").Drive | null,
+ *   kept?: import("./drive.js").Kept | null,
+ * }} StoredSteps
+ */
 /** @typedef {{at: number, stored: boolean, data: any, promise: Promise<any> | null}} StepView */
 /** @typedef {"ok" | "bad" | "done" | "running" | "pending"} StepState */
 

@@ -4,7 +4,15 @@
 
 /** @typedef {{id: string, kind: "gold" | "predicted" | "candidate", label: string}} Mark */
 /** @typedef {{sandbox: string, scripted: boolean, marks?: Mark[], scrollTo?: string | null}} View */
-/** @typedef {{url: string, iframe: HTMLIFrameElement, scripted: boolean, ready: Promise<unknown>, settle: (value?: unknown) => void}} Frame */
+/**
+ * @typedef {{
+ *   url: string,
+ *   iframe: HTMLIFrameElement,
+ *   scripted: boolean,
+ *   ready: Promise<unknown>,
+ *   settle: (value?: unknown) => void,
+ * }} Frame
+ */
 /** @typedef {{x: number, y: number, width: number, height: number}} Box in pixels of the page, from its top left corner */
 /** How a page is laid out: where it is scrolled to, the width of its window and of the scroll bar beside it, its whole
  * size, and the place of the element that was asked for. @typedef {{x: number, y: number, layout: number, bar: number, width: number, height: number, box: Box | null}} Measured */
