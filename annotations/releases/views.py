@@ -20,6 +20,7 @@ from annotations.paging import page_of
 from annotations.releases.checking import check_dataset
 from annotations.releases.diffing import Difference, details
 from annotations.releases.forms import ReleaseForm
+from annotations.releases.open_gold import OpenGold
 from annotations.releases.page import difference_rows, findings, release_context
 from annotations.releases.redacting import redact
 from annotations.releases.releasing import make_release, start_release
@@ -57,7 +58,8 @@ def new_release(request: HttpRequest, name: str) -> HttpResponse:
         else:
             messages.success(request, f"{made} is released.")
             return redirect("release", name, made.version)
-    return render(request, "releases/new.html", findings(dataset, checks) | {"form": form})
+    context = findings(dataset, checks) | {"form": form, "open_gold": OpenGold.of(dataset)}
+    return render(request, "releases/new.html", context)
 
 
 @require_POST

@@ -91,6 +91,7 @@ def test_the_same_sources_give_the_same_tasks(tmp_path: Path) -> None:
     files = sorted(path.relative_to(first) for path in first.rglob("*.json"))
     assert [str(file) for file in files] == [
         "test_subdomain/test_subdomain_0.json",
+        "test_task/test_task_0.json",
         "test_website/test_website_0.json",
         "train/train_0.json",
     ]
