@@ -22,7 +22,7 @@ from annotations.hosts.identity import owner_of, shown, this_process
 from annotations.models.loading import Loading, LoadingQuerySet
 from annotations.models.workers import Worker
 from annotations.monitor import errors, last_words
-from annotations.monitor.outages import OUTAGES
+from annotations.monitor.outages import OUTAGES, in_a_line
 from annotations.monitor.starting import is_starting
 from annotations.shown_progress import ago_text, span_text
 
@@ -42,14 +42,16 @@ def _patiently(write):
 
     @wraps(write)
     def until_it_answers(*args, **kwargs):
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        began, is_told = time.monotonic(), False
         while True:
             try:
                 return write(*args, **kwargs)
             except OUTAGES as error:
-                if connection.in_atomic_block or time.monotonic() > deadline:
+                if connection.in_atomic_block or time.monotonic() > began + PATIENCE_SECONDS:
                     raise
-                logger.warning("the database does not answer, waiting: %s", error)
+                if not is_told:  # once, not with every try
+                    logger.warning("the database does not answer, waiting: %s", in_a_line(error))
+                is_told = True
                 connection.close()
                 time.sleep(0.5)
 

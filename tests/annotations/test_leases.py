@@ -43,6 +43,26 @@ def dead_pid() -> int:
     return process.pid
 
 
+@pytest.mark.django_db(transaction=True)
+def test_the_end_of_work_waits_for_the_database_and_says_so_once(caplog, monkeypatch) -> None:
+    claimed = Job.objects.claim(factories.make_job().pk)
+    monkeypatch.setattr(worker_leases.time, "sleep", lambda seconds: None)
+    tries = iter(range(4))
+
+    def away(execute, sql, params, many, context):
+        if next(tries, None) is not None:
+            raise OperationalError("the connection is closed\nadvice")
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(away):
+        assert claimed.finish(State.DONE)
+    assert [record.message for record in caplog.records] == [
+        "the database does not answer, waiting: the connection is closed"
+    ]
+    claimed.refresh_from_db()
+    assert claimed.state == State.DONE
+
+
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_twenty_workers_claim_each_of_fifty_rows_exactly_once() -> None:
