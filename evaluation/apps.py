@@ -11,7 +11,8 @@ class EvaluationConfig(AppConfig):
         from agents.models import runs
         from agents.recipe_pages import page as recipes
         from agents.training import lessons, preparing
-        from annotations.corpus import correcting, judged
+        from annotations.corpus import judged
+        from annotations.corpus.correct import correcting
         from annotations.jobs import running as jobs
         from annotations.jobs import stopping
         from annotations.sample import project

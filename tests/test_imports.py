@@ -593,7 +593,7 @@ def test_an_arrow_back_is_found() -> None:
     assert is_against_the_order("agents.recipes.literature", "agents.stages.registry")
     assert is_against_the_order("agents.cookbook.saved", "agents.training.preparing")
     assert not is_against_the_order("annotations.campaigns.queue.claiming", "annotations.models")
-    assert not is_against_the_order("annotations.urls", "annotations.corpus.views")
+    assert not is_against_the_order("annotations.urls", "annotations.corpus.browse.views")
 
 
 def test_every_room_says_what_it_is_for() -> None:

@@ -52,7 +52,6 @@ LONGER = {
 FULLER = {
     "agents/memory": 21,
     "agents/training": 36,
-    "annotations/corpus": 26,
     "annotations/datasets": 23,
     "annotations/models": 34,
     "evaluation/metrics": 23,

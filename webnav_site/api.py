@@ -21,7 +21,7 @@ from annotations.access import api as access
 from annotations.access.api_rules import AnyAccept
 from annotations.access.tokens.granting import MayUse
 from annotations.corpus import api as annotations
-from annotations.corpus.corrections_api import CorrectionViewSet, TurnCorrectionViewSet
+from annotations.corpus.correct.api import CorrectionViewSet, TurnCorrectionViewSet
 from annotations.desk.write.api import ProposalViewSet
 from annotations.jobs import api as jobs
 from annotations.releases.api import ReleaseViewSet

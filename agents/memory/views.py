@@ -17,7 +17,7 @@ from agents.world_model.calibration import ReliabilityBin
 from agents.world_model.plotting import marks
 from annotations.access import rules
 from annotations.access.people import signed_in
-from annotations.corpus.views import visible_dataset
+from annotations.corpus.browse.views import visible_dataset
 from annotations.models import Dataset, Job, Split, Step
 from annotations.paging import page_of
 from annotations.text.amounts import whole

@@ -11,8 +11,8 @@ from agents.models import Trajectory, TrajectoryStep
 from agents.replay import rows as replay_rows
 from agents.replay.frames import own_page_view, page_view, pruned_lines
 from annotations.access import rules
-from annotations.corpus.changes import changes_between
-from annotations.corpus.step_page import sight_of
+from annotations.corpus.browse.changes import changes_between
+from annotations.corpus.browse.step_page import sight_of
 from annotations.dom.marks import Mark
 from annotations.models import Step
 from annotations.text.amounts import whole

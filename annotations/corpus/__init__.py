@@ -1,4 +1,4 @@
 """Imported data in the database: its only writer, exports, statistics, splits, and their pages and API.
 
-May import `access`, `datasets`, `dom`, `models`, `pages`, `sandbox` and `text`.
+May import `access`, `corpus/browse`, `corpus/correct`, `datasets`, `dom`, `models`, `pages` and `sandbox`.
 """

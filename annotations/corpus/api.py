@@ -16,7 +16,7 @@ from annotations.access.api_rules import AnyAccept, ReadOnlyViewSet
 from annotations.access.downloads import attachment
 from annotations.access.people import signed_in
 from annotations.corpus import filters, rationales, serializers
-from annotations.corpus.step_page import unflagged_candidates
+from annotations.corpus.browse.step_page import unflagged_candidates
 from annotations.models import (
     Conversation,
     Dataset,

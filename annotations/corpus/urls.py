@@ -2,7 +2,9 @@
 
 from django.urls import path
 
-from annotations.corpus import correction_views, rationale_views, turn_correction_views, views
+from annotations.corpus.browse import rationale_views, views
+from annotations.corpus.correct import turn_views as turn_correction_views
+from annotations.corpus.correct import views as correction_views
 
 urlpatterns = [
     path("datasets/", views.datasets, name="datasets"),

@@ -1,4 +1,4 @@
 """Background jobs that people start: running them in slices, uploads, their pages and API.
 
-May import `access`, `corpus`, `datasets`, `hosts`, `models`, `monitor` and `storage`.
+May import `access`, `corpus`, `corpus/browse`, `datasets`, `hosts`, `models`, `monitor` and `storage`.
 """

@@ -17,8 +17,8 @@ from django.views.decorators.http import require_GET, require_POST
 from annotations.access import rules
 from annotations.access.downloads import attachment, safe_cell, send_file
 from annotations.access.people import signed_in
+from annotations.corpus.browse.views import dataset_page, visible_dataset
 from annotations.corpus.forms import ExportForm, ImportForm
-from annotations.corpus.views import dataset_page, visible_dataset
 from annotations.jobs import running as work
 from annotations.models import ConversationTally, Dataset, Job
 from annotations.paging import page_of

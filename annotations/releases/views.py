@@ -12,8 +12,8 @@ from django.views.decorators.http import require_GET, require_POST
 from annotations.access import rules
 from annotations.access.downloads import attachment
 from annotations.access.people import signed_in
+from annotations.corpus.browse.views import visible_dataset
 from annotations.corpus.forms import ExportForm
-from annotations.corpus.views import visible_dataset
 from annotations.jobs import running
 from annotations.models import Release
 from annotations.paging import page_of

@@ -11,7 +11,7 @@ from django.urls import reverse
 from agents.models import Run, Trajectory, TrajectoryStep
 from agents.replay.frames import own_page_view, page_view
 from annotations.access import rules
-from annotations.corpus.step_page import sight_of
+from annotations.corpus.browse.step_page import sight_of
 from annotations.dom.marks import Mark
 from annotations.models import Conversation, Step
 from annotations.paging import page_of

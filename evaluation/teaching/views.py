@@ -9,7 +9,7 @@ from agents.models import TrainedModel
 from annotations.access import rules
 from annotations.access.downloads import stream_rows
 from annotations.access.people import signed_in
-from annotations.corpus.views import visible_dataset
+from annotations.corpus.browse.views import visible_dataset
 from annotations.models import Dataset, Split
 from annotations.paging import page_of
 from evaluation.teaching.collecting import Teaching

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from annotations.corpus.correcting import CorrectionDesk, GoldDesk
+from annotations.corpus.correct.correcting import CorrectionDesk, GoldDesk
 from annotations.models import Correction, CorrectionRefused, Role, Step
 from annotations.releases.diffing import Difference, details
 from tests import factories

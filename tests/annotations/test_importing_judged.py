@@ -7,9 +7,9 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotations.corpus.correcting import CorrectionDesk
+from annotations.corpus.correct.correcting import CorrectionDesk
+from annotations.corpus.correct.rewording import WordingDesk
 from annotations.corpus.importing import ImportReport, import_files
-from annotations.corpus.rewording import WordingDesk
 from annotations.jobs import running
 from annotations.models import Correction, Dataset, Job, Rationale, Redaction, Step, TurnCorrection
 from annotations.releases.checking import check_dataset

@@ -5,7 +5,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from annotations.corpus.correcting import CorrectionDesk
+from annotations.corpus.correct.correcting import CorrectionDesk
 from annotations.models import Correction, CorrectionRefused, Role, Step, TurnCorrection
 from annotations.models.choices import MAX_REASON
 from tests import factories

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotations.corpus.step_page import _attributes_text
+from annotations.corpus.browse.step_page import _attributes_text
 
 
 @pytest.mark.parametrize("attributes", ["[1]", "3", '"text"', "null", "{", "[" * 100_000, "9" * 5_000])

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from annotations.corpus.correct.rewording import WordingDesk
 from annotations.corpus.reworded import NewWording
-from annotations.corpus.rewording import WordingDesk
 from annotations.models import Conversation, CorrectionRefused, ReleasedConversation, Turn, TurnCorrection
 from annotations.releases.checking import check_dataset
 from annotations.releases.diffing import Difference, details

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotations.corpus.correcting import CorrectionDesk, GoldDesk
+from annotations.corpus.correct.correcting import CorrectionDesk, GoldDesk
 from annotations.jobs import running
 from annotations.models import Correction, Job, Role, Step
 from evaluation.guard import measuring, report_rows

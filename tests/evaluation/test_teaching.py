@@ -15,7 +15,7 @@ from agents.training.jobs import run_inline, start_training
 from agents.training.lessons import TIMES, Lesson, Lessons
 from agents.types import Action, Observation, PastAction, RecordedStep
 from annotations.access.rules import Rights
-from annotations.corpus.correcting import CorrectionDesk
+from annotations.corpus.correct.correcting import CorrectionDesk
 from annotations.models import Correction, Dataset, Role, Split, Step, Target
 from evaluation.models import Review, Study
 from evaluation.scores.reviewed import GoldVotes, count_votes

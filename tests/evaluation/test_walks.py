@@ -17,7 +17,7 @@ from uuid import uuid4
 import pytest
 from django.urls import reverse
 
-from annotations.corpus.correcting import CorrectionDesk, GoldDesk
+from annotations.corpus.correct.correcting import CorrectionDesk, GoldDesk
 from annotations.corpus.exporting import export_release
 from annotations.desk import moving_on
 from annotations.jobs import running as jobs

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotations.corpus.correcting import GoldDesk
+from annotations.corpus.correct.correcting import GoldDesk
 from annotations.models import Correction, Role, Split, Step, TurnCorrection
 from tests import factories
 from tests.annotations.test_release_making import small_dataset

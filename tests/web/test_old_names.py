@@ -23,7 +23,7 @@ JSON_OF_OURS = (
     "annotations.campaigns.",
     "annotations.desk.",
     "annotations.edits.",
-    "annotations.corpus.step_page",
+    "annotations.corpus.browse.step_page",
     "agents.replay.",
     "annotations.jobs.",
     "agents.runs.",

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotations.corpus.correcting import CorrectionDesk, GoldDesk
+from annotations.corpus.correct.correcting import CorrectionDesk, GoldDesk
 from annotations.models import Correction, Role, Step
 from evaluation.guard.labels import HARMLESS, packaged_labels
 from evaluation.guard.measuring import GuardMeasurement

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from annotations.corpus import changes
+from annotations.corpus.browse import changes
 from annotations.models import Step
 from tests import factories
 from tests.signed_in import client_of

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotations.access import rules
 from annotations.access.people import signed_in
-from annotations.corpus import step_page
+from annotations.corpus.browse import step_page
 from annotations.edits.saving import Desk, Saved, open_desk
 from annotations.edits.warned import PartText
 from annotations.models import Assignment, Edit, Operation, Proposal, Session, Stage, Step, Target

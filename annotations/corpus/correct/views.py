@@ -8,9 +8,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotations.access import rules
 from annotations.access.people import signed_in
-from annotations.corpus import correcting
-from annotations.corpus.turn_correction_views import SAID as WORDING_SAID
-from annotations.corpus.turn_correction_views import ask_again, asked_of_step, carried_out, turn_corrections, written
+from annotations.corpus.correct import correcting
+from annotations.corpus.correct.turn_views import SAID as WORDING_SAID
+from annotations.corpus.correct.turn_views import ask_again, asked_of_step, carried_out, turn_corrections, written
 from annotations.models import Correction, CorrectionRefused, Operation
 from annotations.paging import page_of
 

@@ -5,9 +5,9 @@ from django.shortcuts import get_object_or_404, render
 
 from annotations.access import rules
 from annotations.access.rules import Sight
-from annotations.corpus.changes import changes_between
+from annotations.corpus.browse.changes import changes_between
+from annotations.corpus.browse.step_page import TABS, sight_of, step_page, tree_fragment
 from annotations.corpus.forms import ConversationFilterForm, ExportForm
-from annotations.corpus.step_page import TABS, sight_of, step_page, tree_fragment
 from annotations.models import Conversation, ConversationTally, Dataset, Step
 from annotations.paging import page_of
 from annotations.text.amounts import whole

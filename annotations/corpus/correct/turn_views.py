@@ -11,8 +11,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotations.access import rules
 from annotations.access.people import signed_in
-from annotations.corpus.correcting import DOES, InHand, carry_out, require_may_ask, require_may_flag
-from annotations.corpus.rewording import MAX_INSTRUCTION, WordingDesk
+from annotations.corpus.correct.correcting import DOES, InHand, carry_out, require_may_ask, require_may_flag
+from annotations.corpus.correct.rewording import MAX_INSTRUCTION, WordingDesk
 from annotations.models import Conversation, CorrectionRefused, Step, TurnCorrection
 from annotations.text.amounts import whole
 

@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from annotations.access import rules
 from annotations.access.rules import Sight
-from annotations.corpus.changes import changes_between
+from annotations.corpus.browse.changes import changes_between
 from annotations.corpus.forms import ConversationFilterForm
 from annotations.datasets.records import CandidateRecord
 from annotations.dom import tree_rows

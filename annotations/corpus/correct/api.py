@@ -15,8 +15,8 @@ from annotations.access import idempotency, rules
 from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.access.people import signed_in
 from annotations.access.requests import OwnRowField, ReasonField, RequestSerializer
-from annotations.corpus.correcting import DOES, MAX_VALUE, CorrectionDesk, carry_out, require_may_ask
-from annotations.corpus.rewording import MAX_INSTRUCTION, WordingDesk
+from annotations.corpus.correct.correcting import DOES, MAX_VALUE, CorrectionDesk, carry_out, require_may_ask
+from annotations.corpus.correct.rewording import MAX_INSTRUCTION, WordingDesk
 from annotations.corpus.serializers import UsernameField
 from annotations.models import Correction, CorrectionRefused, Operation, Scope, Step, TurnCorrection
 from annotations.models.corrections import Corrected

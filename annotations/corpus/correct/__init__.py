@@ -1,0 +1,4 @@
+"""Gold, wording and cuts that somebody found wrong: asked for, proposed and decided by two people; pages and API.
+
+May import `access`, `corpus`, `datasets`, `models`, `sandbox` and `text`.
+"""
