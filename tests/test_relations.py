@@ -1,12 +1,13 @@
 """An app knows nothing of the apps above it by the names that their rows have lent to its own: a field of theirs that
-points at one of ours gives ours a related name. What a lower app needs of a higher one is handed over (`ready()`)."""
+points at one of ours gives ours a related name. What a lower app needs of a higher one is handed over (`ready()`).
+SQL of its own knows none of their tables either."""
 
 import ast
 import re
 from collections.abc import Iterator
 
 from tests.finding_views import relations_told
-from tests.test_imports import APPS, is_core, modules, owner, templates
+from tests.test_imports import APPS, ROOT, is_core, modules, owner, templates
 
 ORDER = APPS[:3]
 # Modules in which such a word is something else: whole words of requests and reports, and attributes of other things.
@@ -72,6 +73,31 @@ def test_no_template_reaches_up_by_a_related_name() -> None:
             found[f"templates/{name}"] = used_in_template(text, names[app])
     assert len(found) > 30
     assert {name: words for name, words in found.items() if words - TEMPLATES_MEAN_OTHERWISE.get(name, set())} == {}
+
+
+def tables_above(app: str, source: str) -> set[str]:
+    """Tables of apps above this one that its SQL names: what begins with such an app, in texts of any kind."""
+    above = "|".join(ORDER[ORDER.index(app) + 1 :])
+    texts = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
+    named = re.compile(rf"\b(?:{above})_[a-z]\w+") if above else None
+    return {name for text in texts if named and isinstance(text, str) for name in named.findall(text)}
+
+
+def test_no_sql_of_an_app_names_tables_of_apps_above() -> None:
+    paths = [*modules().values(), *(path for app in ORDER for path in (ROOT / app / "migrations").glob("*.py"))]
+    by_app = [(path.relative_to(ROOT).parts[0], path) for path in paths]
+    found = {str(path): tables_above(app, path.read_text("utf-8")) for app, path in by_app if app in ORDER}
+    assert len(found) > 700
+    assert {name: tables for name, tables in found.items() if tables} == {}
+
+
+def test_a_table_of_an_app_above_is_found() -> None:
+    source = (
+        'cursor.execute("select 1 from agents_run r join evaluation_shard s on true")\nrows.raw(f"{one} agents_run")'
+    )
+    assert tables_above("annotations", source) == {"agents_run", "evaluation_shard"}
+    assert tables_above("agents", source) == {"evaluation_shard"}
+    assert tables_above("evaluation", source) == set()
 
 
 def test_what_means_something_else_is_there() -> None:
