@@ -53,8 +53,8 @@ from annotations.models import (
     Turn,
     Website,
 )
-from annotations.models.candidates import pack_candidates
-from annotations.models.pages import compress, digest
+from annotations.models.corpus.candidates import pack_candidates
+from annotations.models.corpus.pages import compress, digest
 from evaluation.models import JudgeVerdict, Score, Shard, Study
 
 _numbers = itertools.count(1)

@@ -355,9 +355,9 @@ def test_wings_import_in_one_direction_only(app) -> None:
 
 CIRCLES = {  # files, or rooms, that know each other, and why
     (
-        "annotations.models.assignments",
-        "annotations.models.items",
-        "annotations.models.queue",
+        "annotations.models.work.assignments",
+        "annotations.models.work.items",
+        "annotations.models.work.queue",
     ): "an item has assignments, and an assignment an item: imported for types alone, as a set that needs the other "
     "row while it runs asks Django's relation for its model (`related_model`)",
     ("agents.memory.fitting", "agents.memory.transitions"): "what is remembered is fitted once it is asked for",
@@ -589,7 +589,7 @@ def test_the_list_of_folders_names_the_stages_and_the_steps() -> None:
 def test_an_arrow_back_is_found() -> None:
     assert is_against_the_order("annotations.dom.tree", "annotations.models")
     assert is_against_the_order("annotations.corpus.store", "annotations.campaigns.queue.claiming")
-    assert is_against_the_order("annotations.models.jobs", "annotations.tasks")
+    assert is_against_the_order("annotations.models.jobs.jobs", "annotations.tasks")
     assert is_against_the_order("agents.recipes.literature", "agents.stages.registry")
     assert is_against_the_order("agents.cookbook.saved", "agents.training.preparing")
     assert not is_against_the_order("annotations.campaigns.queue.claiming", "annotations.models")

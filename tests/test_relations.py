@@ -14,8 +14,8 @@ ORDER = APPS[:3]
 MEANS_OTHERWISE = {
     "agents.management.commands.convert_scores": {"scores"},  # of a file of rankings
     "agents.management.commands.measure_world_model": {"scores"},  # of how well it foresaw
-    "annotations.models.conversations": {"models"},  # who wrote rationales: people or models
-    "annotations.models.jobs": {"transitions"},  # a kind of job
+    "annotations.models.corpus.conversations": {"models"},  # who wrote rationales: people or models
+    "annotations.models.jobs.jobs": {"transitions"},  # a kind of job
     "annotations.releases.checking": {"scanned"},  # how many texts were
     "annotations.releases.datasheet": {"scanned"},
     "annotations.releases.scanning": {"scanned"},

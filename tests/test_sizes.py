@@ -40,9 +40,9 @@ LONGER = {
     "agents.models.steps.TrajectoryStep": 190,
     "agents.training.loop._Loop": 170,
     "agents.training.work.Work": 189,
-    "annotations.models.assignments.Assignment": 276,
-    "annotations.models.jobs.Job": 242,
-    "annotations.models.worker_leases.Leased": 210,
+    "annotations.models.work.assignments.Assignment": 276,
+    "annotations.models.jobs.jobs.Job": 242,
+    "annotations.models.jobs.worker_leases.Leased": 210,
     # What published code calls with as many.
     "agents.memory.retrieve.DatasetMemory.__init__()": 8,
     "agents.words.shown_page.format_input()": 8,
@@ -53,7 +53,6 @@ FULLER = {
     "agents/memory": 21,
     "agents/training": 36,
     "annotations/datasets": 23,
-    "annotations/models": 34,
     "evaluation/metrics": 23,
     "evaluation/studies": 25,
 }

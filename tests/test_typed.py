@@ -82,7 +82,7 @@ def test_no_more_lines_are_passed_over() -> None:
 
 
 def test_people_have_their_type() -> None:
-    """An account, or somebody who is not signed in (`annotations.models.projects.User`)."""
+    """An account, or somebody who is not signed in (`annotations.models.accounts.projects.User`)."""
     assert PEOPLE & {name for texts in by_app().values() for text in texts for name in of_anything(text)} == set()
 
 

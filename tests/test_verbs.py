@@ -246,7 +246,7 @@ ONLY_SQL = {
     "agents.models.searching.create",
     "agents.models.searching.exists",
     "agents.models.searching.nearest",
-    "annotations.models.campaigns.take_turns",
+    "annotations.models.work.campaigns.take_turns",
     "annotations.retention.forgetting.forget",
 }
 SECONDS = re.compile(r"\d m?s\b")

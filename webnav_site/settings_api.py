@@ -44,7 +44,7 @@ SPECTACULAR_SETTINGS = {
         "AssignmentState": "annotations.models.Assignment.State",
         "VerdictOutcome": "annotations.models.Verdict.Outcome",
         "ProposalOutcome": "annotations.models.Proposal.Outcome",
-        "CorrectionState": "annotations.models.corrections.Corrected.State",
+        "CorrectionState": "annotations.models.work.corrections.Corrected.State",
         "ItemState": "annotations.models.Item.State",
         "JobKind": "annotations.models.Job.Kind",
         "ModelKind": "agents.models.TrainedModel.Kind",

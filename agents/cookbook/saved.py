@@ -10,7 +10,7 @@ from agents.models.recipes import SavedRecipeQuerySet
 from agents.recipes import literature
 from agents.recipes.literature import RECIPES, Recipe
 from annotations.access import rules
-from annotations.models.projects import User
+from annotations.models.accounts.projects import User
 
 OWN = "Derived here"
 PACKAGED = "Comes with WebNav"

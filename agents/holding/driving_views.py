@@ -12,7 +12,7 @@ from agents.runs import events
 from annotations.access import rules
 from annotations.access.json_input import BadJson, parse_json
 from annotations.access.people import signed_in
-from annotations.models.projects import User
+from annotations.models.accounts.projects import User
 
 TOLD = frozenset({"do", "token", "seen", "action", "said"})
 ASKED = frozenset({"operation", "node_id", "value", "point"})

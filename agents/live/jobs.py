@@ -23,7 +23,7 @@ from annotations.access import rules
 from annotations.jobs import running as work
 from annotations.jobs import stopping
 from annotations.models import Dataset, Job, Project, Split
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 
 STARTING, OPENING, BEGINNING = 2.0, 0.25, 0.06  # seconds of a browser, a task's page and an episode (docs/live.md)
 MOST_EPISODES = 10_000

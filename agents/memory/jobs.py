@@ -33,7 +33,7 @@ from annotations.jobs import running as work
 from annotations.jobs import stopping
 from annotations.jobs.stopping import SliceOver
 from annotations.models import Dataset, Job, Project, Split, Step
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 from annotations.text.amounts import amount
 
 PARTS = ("snippets", "exemplars", "workflows")

@@ -8,7 +8,7 @@ from django.db import transaction
 from agents.models import Workflow
 from agents.models.memory import WorkflowQuerySet
 from annotations.access import rules
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 
 TEXTS = ("name", "description", "body")
 

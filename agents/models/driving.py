@@ -14,8 +14,8 @@ from agents.models.talking import CannotDrive, Talked
 from agents.models.trajectories import Trajectory
 from annotations.environment import env_number
 from annotations.models import Operation
+from annotations.models.accounts.projects import User
 from annotations.models.lease import LeaseQuerySet, PersonsLease
-from annotations.models.projects import User
 
 HOLD_SECONDS = env_number("LIVE_HOLD_SECONDS", 600, least=10)  # after the last thing that its holder did
 WAITING = timedelta(hours=1)  # for a worker, by whoever shows an episode from its first page on

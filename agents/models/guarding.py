@@ -11,7 +11,7 @@ from django.utils import timezone
 from agents.guard.policy import KINDS, OF, PolicyRule, Risk
 from agents.models.trajectories import Trajectory
 from annotations.models import Operation, Project, Snapshot
-from annotations.models.projects import User
+from annotations.models.accounts.projects import User
 
 RISK_KINDS = list(KINDS.items())
 MAX_PATTERN, MAX_WHY = 200, 500

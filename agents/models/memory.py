@@ -15,7 +15,7 @@ from agents.encoders import weights
 from agents.models.searching import EncodedQuerySet, NearestIndex, NearestQuerySet
 from agents.prompts.packs import PACKAGED
 from annotations.models import Conversation, Dataset, Split, Step, Turn, Website
-from annotations.models.projects import Account, User
+from annotations.models.accounts.projects import Account, User
 
 # One round trip for a whole batch. Ties go to the later step, as in the published code (sources.md M5.2).
 SNIPPETS_SQL = """

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 
 from annotations.models import Project
-from annotations.models.projects import User
+from annotations.models.accounts.projects import User
 
 
 class SavedRecipeQuerySet(models.QuerySet["SavedRecipe"]):

@@ -5,7 +5,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 
 MOST_SAID = 2_000  # characters of one instruction or answer
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from agents.models.runs import Run
 from annotations.models import Conversation, Step, Turn
-from annotations.models.conversations import StepQuerySet
+from annotations.models.corpus.conversations import StepQuerySet
 
 
 class TrajectoryQuerySet(models.QuerySet["Trajectory"]):

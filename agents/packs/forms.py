@@ -11,7 +11,7 @@ from agents.prompts.marks import BadText
 from agents.prompts.packs import PACKAGED, Pack
 from annotations.forms import offer_projects
 from annotations.models import Project
-from annotations.models.projects import User
+from annotations.models.accounts.projects import User
 
 ROWS = 3, 24  # of a field, at least and at most
 

@@ -20,7 +20,7 @@ from agents.training import preparing
 from annotations.access import idempotency, rules
 from annotations.access.api_rules import JobThrottle, StartsWork
 from annotations.access.people import signed_in
-from annotations.models.projects import User
+from annotations.models.accounts.projects import User
 
 BY_NAME = OpenApiParameter("id", str, OpenApiParameter.PATH)
 

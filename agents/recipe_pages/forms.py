@@ -14,7 +14,7 @@ from agents.recipes.settings import PRESETS
 from agents.types import STAGES
 from annotations.forms import offer_projects
 from annotations.models import Project
-from annotations.models.projects import User
+from annotations.models.accounts.projects import User
 
 QUIRK_CHOICES = (("", "as the preset says"), ("true", "on"), ("false", "off"))
 

@@ -10,7 +10,7 @@ from agents.models import Run
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from annotations.models import Split, Step
-from annotations.models.conversations import PEOPLE
+from annotations.models.corpus.conversations import PEOPLE
 from annotations.text.amounts import amount
 
 SMALL = (

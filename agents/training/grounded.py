@@ -10,7 +10,7 @@ from agents.models import TrainedModel
 from agents.training.loop import TrainingError
 from agents.training.rows import SplitRows
 from agents.training.settings import changed
-from annotations.models.jobs import LOADING
+from annotations.models.jobs.jobs import LOADING
 
 if TYPE_CHECKING:
     from agents.learned.train import Readings

@@ -36,8 +36,8 @@ from annotations.access import rules
 from annotations.jobs import running as work
 from annotations.jobs import stopping
 from annotations.models import Dataset, Job, LeaseLost, Split
-from annotations.models.jobs import Cancelled
-from annotations.models.projects import Account, User
+from annotations.models.accounts.projects import Account, User
+from annotations.models.jobs.jobs import Cancelled
 
 BASES = {
     "cross_encoder": "microsoft/deberta-v3-base",

@@ -36,7 +36,7 @@ from agents.training.ahead import (
 from agents.training.jobs import start_training
 from annotations.access import rules
 from annotations.models import Dataset, Job, Project, Split
-from annotations.models.projects import Account, User
+from annotations.models.accounts.projects import Account, User
 from annotations.sample.project import Building
 from annotations.shown_progress import ShownProgress, span_text
 from annotations.text.amounts import amount

@@ -41,7 +41,7 @@ from agents.training.transition_rows import TransitionRows
 from agents.training.unpacking import unpacked
 from agents.training.weights import load_tokenizer
 from annotations.models import Split
-from annotations.models.jobs import LOADING
+from annotations.models.jobs.jobs import LOADING
 
 TrainingEnd = Literal["paused", "done"]
 PART = (sys.executable, str(Path(__file__).parents[2] / "manage.py"), "train_part")  # what a further device's runs

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from django.conf import settings
 from django.db import Error, OperationalError, ProgrammingError, connection
 
-from annotations.models.secrets import THE_ONE, SharedSecret
+from annotations.models.accounts.secrets import THE_ONE, SharedSecret
 
 logger = logging.getLogger(__name__)
 

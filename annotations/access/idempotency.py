@@ -17,7 +17,7 @@ from rest_framework.response import Response
 
 from annotations.access import rules
 from annotations.access.people import signed_in
-from annotations.models.idempotency import IdempotencyKey
+from annotations.models.accounts.idempotency import IdempotencyKey
 
 KEPT = timedelta(hours=24)
 REPLAYED = "Idempotency-Replayed"

@@ -14,7 +14,7 @@ from annotations.access.people import signed_in
 from annotations.access.sign_in.forms import InvitationForm
 from annotations.access.sign_in.views import invite_url
 from annotations.models import Invite, Membership, Role
-from annotations.models.projects import accounts_of
+from annotations.models.accounts.projects import accounts_of
 
 
 def people(request: HttpRequest) -> HttpResponse:

@@ -35,7 +35,7 @@ from django.http import HttpRequest
 
 from annotations.datasets.records import CandidateRecord
 from annotations.models import Job, Membership, Project, Role, Split, Step
-from annotations.models.projects import ABILITIES, User
+from annotations.models.accounts.projects import ABILITIES, User
 
 # From each model to its project.
 Rows = TypeVar("Rows", bound=QuerySet[Any])

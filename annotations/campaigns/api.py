@@ -21,7 +21,7 @@ from annotations.campaigns.forms import WorkFilterForm
 from annotations.campaigns.progress import progress_of
 from annotations.campaigns.quality import WEIGHTS, CampaignWork, ItemFilter, weeks_left
 from annotations.models import Assignment, Campaign, Item, Session, Stage
-from annotations.models.queue import ItemQuerySet
+from annotations.models.work.queue import ItemQuerySet
 from annotations.text.amounts import whole
 
 MOST = 1_000  # items that are given or ordered at once, or listed on a page

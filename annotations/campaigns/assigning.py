@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from annotations.models import Assignment, Campaign, Item, Stage
-from annotations.models.queue import ItemQuerySet
+from annotations.models.work.queue import ItemQuerySet
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from annotations.campaigns.propose import proposing
 from annotations.campaigns.quality import ORDERS, SHOWN
 from annotations.forms import FilterForm, choice_field, row_field
 from annotations.models import DEFAULT_RUBRIC, Assignment, Campaign, Dataset, Item, Stage
-from annotations.models.projects import User
-from annotations.models.queue import ItemQuerySet
+from annotations.models.accounts.projects import User
+from annotations.models.work.queue import ItemQuerySet
 
 CODE = re.compile(r"[a-z][a-z0-9-]{0,39}")
 COUNT: dict[str, Any] = {"min_value": 1, "max_value": 20}

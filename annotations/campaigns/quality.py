@@ -11,7 +11,7 @@ from django.db.models.functions import TruncWeek
 
 from annotations.access import rules
 from annotations.models import Assignment, Campaign, Defect, Item, Stage, Verdict
-from annotations.models.queue import AssignmentQuerySet, ItemQuerySet
+from annotations.models.work.queue import AssignmentQuerySet, ItemQuerySet
 
 WEEKS = 8  # that are shown; a forecast rests on those of the last four that are over
 SHOWN = {  # word of the address -> its label, and what a place of an item is

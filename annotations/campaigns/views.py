@@ -14,7 +14,7 @@ from annotations.access.people import signed_in
 from annotations.campaigns.forms import CampaignForm, GuidelineForm
 from annotations.campaigns.progress import STATES, forecast, progress_of
 from annotations.models import Campaign, Dataset, Item, Session, Stage
-from annotations.models.campaigns import KEPT
+from annotations.models.work.campaigns import KEPT
 from annotations.text import guidelines
 from annotations.text.amounts import whole
 

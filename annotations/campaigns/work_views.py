@@ -14,7 +14,7 @@ from annotations.campaigns.progress import progress_of
 from annotations.campaigns.quality import WEIGHTS, CampaignWork, ItemFilter, weeks_left
 from annotations.campaigns.views import visible_campaign
 from annotations.models import Campaign, Session, Stage
-from annotations.models.queue import ItemQuerySet
+from annotations.models.work.queue import ItemQuerySet
 from annotations.paging import page_of
 from annotations.text.amounts import amount, whole
 

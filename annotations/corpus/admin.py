@@ -19,7 +19,7 @@ from annotations.models import (
     TurnCorrection,
     Website,
 )
-from annotations.models.datasets import DatasetQuerySet
+from annotations.models.corpus.datasets import DatasetQuerySet
 from annotations.pages.admin import ratio_text
 
 

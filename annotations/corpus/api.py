@@ -31,8 +31,8 @@ from annotations.models import (
     Turn,
     Website,
 )
-from annotations.models.conversations import StepQuerySet
-from annotations.models.pages import SnapshotQuerySet
+from annotations.models.corpus.conversations import StepQuerySet
+from annotations.models.corpus.pages import SnapshotQuerySet
 
 SHA256 = "[0-9a-f]{64}"
 IMMUTABLE = "private, max-age=31536000, immutable"  # addressed by content, so it never changes

@@ -9,8 +9,8 @@ from pathlib import Path
 from annotations.datasets import folder_writer, jsonl, writer
 from annotations.datasets.records import ConversationRecord
 from annotations.models import Dataset, Release, Split
-from annotations.models.conversations import ConversationQuerySet
-from annotations.models.releases import ReleasedConversationQuerySet
+from annotations.models.corpus.conversations import ConversationQuerySet
+from annotations.models.releases.releases import ReleasedConversationQuerySet
 
 ExportedConversations = ConversationQuerySet | ReleasedConversationQuerySet
 

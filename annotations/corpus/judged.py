@@ -9,7 +9,7 @@ from django.db import models
 
 from annotations.corpus.reworded import NewWording
 from annotations.models import Conversation, Correction, Rationale, Redaction, Step, Turn, TurnCorrection
-from annotations.models.candidates import pack_candidates
+from annotations.models.corpus.candidates import pack_candidates
 
 # Rows that are said of a step (`step`), and what they are called; "" for those by models, which can be made again.
 # Higher wings add theirs.

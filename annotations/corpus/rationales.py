@@ -4,7 +4,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 
 from annotations.access import rules
 from annotations.models import Rationale, Step
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 
 MAX_LENGTH = 2_000  # characters: one or two sentences are meant
 

@@ -32,8 +32,8 @@ from annotations.models import (
     Turn,
     Website,
 )
-from annotations.models.candidates import pack_candidates
-from annotations.models.pages import compress
+from annotations.models.corpus.candidates import pack_candidates
+from annotations.models.corpus.pages import compress
 from annotations.pages.store import PageStore, store_screenshot
 from annotations.sandbox import page_questions
 

@@ -7,8 +7,8 @@ from django.db import transaction
 
 from annotations.datasets.recorder_marks import take_marks
 from annotations.models import Step, Website
-from annotations.models.candidates import pack_candidates
-from annotations.models.conversations import RECORDED_AS
+from annotations.models.corpus.candidates import pack_candidates
+from annotations.models.corpus.conversations import RECORDED_AS
 from annotations.pages.store import PageStore
 
 BATCH = 20  # steps in one transaction, and in memory

@@ -9,7 +9,7 @@ from django.db import transaction
 from annotations.campaigns.propose.proposing import Proposing, judge
 from annotations.edits.saving import fix_mentions, open_desk
 from annotations.models import Assignment, Defect, Dispute, Item, NotReady, SentBack, Session, Stage, Verdict
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 from annotations.tell.events import emit
 from annotations.work.release.publishing import publish
 from annotations.work.rewrite.carrying import carried

@@ -22,7 +22,7 @@ from annotations.edits.edit_ops import (
 )
 from annotations.edits.mentions import anchored, places
 from annotations.models import Assignment, Edit, Part, Proposal, Stage, Step
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 
 Stacks = tuple[list[int], list[int]]
 """The edits that a person can undo, and those that they can redo."""

@@ -24,9 +24,9 @@ from annotations.datasets.records import BadRecord
 from annotations.jobs import full_disk, placement, stopping, waking
 from annotations.jobs.uploads import below_import_root, keep_upload, source_of
 from annotations.models import Dataset, Job, Project, Split
-from annotations.models.jobs import Cancelled
-from annotations.models.projects import Account
-from annotations.models.releases import ReleasedConversationQuerySet
+from annotations.models.accounts.projects import Account
+from annotations.models.jobs.jobs import Cancelled
+from annotations.models.releases.releases import ReleasedConversationQuerySet
 from annotations.monitor.outages import OUTAGES
 from annotations.storage import forget_scratch, private_folder, scratch, store
 

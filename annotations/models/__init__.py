@@ -1,37 +1,37 @@
 """The rows of the data and of annotation: what people said and did, the pages they saw, and the verbs and sets of these
 rows.
 
-May import `datasets`, `hosts`, `monitor`, `storage` and `text`.
+May import `models/accounts`, `models/corpus`, `models/jobs`, `models/releases` and `models/work`.
 """
 
-from annotations.models.access import AccessAction, AccessDoor, AccessEvent, Scope, TokenGrant, TryCount
-from annotations.models.assignments import Assignment
-from annotations.models.bulk_accepts import BulkAccept, HeldBack
-from annotations.models.campaigns import DEFAULT_RUBRIC, Campaign, Guideline, Stage
+from annotations.models.accounts.access import AccessAction, AccessDoor, AccessEvent, Scope, TokenGrant, TryCount
+from annotations.models.accounts.idempotency import IdempotencyKey
+from annotations.models.accounts.projects import Invite, Membership, Project, Role
+from annotations.models.accounts.secrets import SharedSecret
 from annotations.models.choices import Operation, Split
-from annotations.models.conversations import Conversation, SourceTask, Step, Target, Turn
-from annotations.models.corrections import Correction, CorrectionRefused, TurnCorrection
-from annotations.models.datasets import Dataset, Website
-from annotations.models.disputes import Dispute
-from annotations.models.edits import Edit, Proposal
-from annotations.models.idempotency import IdempotencyKey
-from annotations.models.items import Item
-from annotations.models.jobs import Job
-from annotations.models.pages import PageDictionary, Screenshot, Snapshot
-from annotations.models.parts import Part, PartChange
-from annotations.models.projects import Invite, Membership, Project, Role
-from annotations.models.queue import NotFree, NotReady, NotYours, StaleWork, VerdictRefused
-from annotations.models.rationales import Rationale
-from annotations.models.releases import Redaction, Release, ReleasedConversation
-from annotations.models.remarks import BadComment, Comment, Delivery, KeyMap, Mention, Webhook
-from annotations.models.secrets import SharedSecret
-from annotations.models.sending_back import SentBack
-from annotations.models.sessions import Session, SessionTask
-from annotations.models.source_files import SourceFile
+from annotations.models.corpus.conversations import Conversation, SourceTask, Step, Target, Turn
+from annotations.models.corpus.datasets import Dataset, Website
+from annotations.models.corpus.pages import PageDictionary, Screenshot, Snapshot
+from annotations.models.corpus.rationales import Rationale
+from annotations.models.corpus.source_files import SourceFile
+from annotations.models.jobs.jobs import Job
+from annotations.models.jobs.worker_leases import Leased, LeasedQuerySet, LeaseLost
+from annotations.models.jobs.workers import Worker
+from annotations.models.releases.releases import Redaction, Release, ReleasedConversation
 from annotations.models.tallies import ConversationTally
-from annotations.models.verdicts import Defect, Verdict
-from annotations.models.worker_leases import Leased, LeasedQuerySet, LeaseLost
-from annotations.models.workers import Worker
+from annotations.models.work.assignments import Assignment
+from annotations.models.work.bulk_accepts import BulkAccept, HeldBack
+from annotations.models.work.campaigns import DEFAULT_RUBRIC, Campaign, Guideline, Stage
+from annotations.models.work.corrections import Correction, CorrectionRefused, TurnCorrection
+from annotations.models.work.disputes import Dispute
+from annotations.models.work.edits import Edit, Proposal
+from annotations.models.work.items import Item
+from annotations.models.work.parts import Part, PartChange
+from annotations.models.work.queue import NotFree, NotReady, NotYours, StaleWork, VerdictRefused
+from annotations.models.work.remarks import BadComment, Comment, Delivery, KeyMap, Mention, Webhook
+from annotations.models.work.sending_back import SentBack
+from annotations.models.work.sessions import Session, SessionTask
+from annotations.models.work.verdicts import Defect, Verdict
 
 __all__ = [
     "DEFAULT_RUBRIC",

@@ -9,7 +9,7 @@ from django.db import connection, models, transaction
 
 from annotations.datasets.records import ImageRecord
 from annotations.models import PageDictionary, Screenshot, Snapshot, Website
-from annotations.models.pages import MAX_PAGE_BYTES, compress, decompress, digest
+from annotations.models.corpus.pages import MAX_PAGE_BYTES, compress, decompress, digest
 
 SAMPLE_PAGES = 16  # distinct pages of a website before a dictionary is tried
 SAMPLE_BYTES = 8 * 1024 * 1024  # at most this much of them is looked at

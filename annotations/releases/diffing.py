@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from annotations.models import Release
-from annotations.models.pages import digest
+from annotations.models.corpus.pages import digest
 from annotations.releases.reasons import reasons_between
 from annotations.text.opcodes import opcodes
 

@@ -12,10 +12,10 @@ from annotations.datasets.recorder_marks import CANDIDATES, moved, put_back, tak
 from annotations.datasets.records import StepRecord
 from annotations.dom.limits import PageError
 from annotations.models import Conversation, Dataset, Redaction, Snapshot, SourceFile, SourceTask, Step, Turn
-from annotations.models.candidates import pack_candidates
-from annotations.models.conversations import RECORDED_AS
-from annotations.models.pages import compress
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
+from annotations.models.corpus.candidates import pack_candidates
+from annotations.models.corpus.conversations import RECORDED_AS
+from annotations.models.corpus.pages import compress
 from annotations.pages.store import PageStore
 from annotations.releases.privacy import map_strings, replacement, take_out
 from annotations.releases.scanning import PrivateText

@@ -11,10 +11,10 @@ from annotations.access import rules
 from annotations.corpus.statistics import dataset_stats
 from annotations.jobs import running
 from annotations.models import Dataset, Job, Release
-from annotations.models.conversations import AT_ONCE, ConversationQuerySet
-from annotations.models.frozen import freeze, release_sha256
-from annotations.models.pages import digest
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
+from annotations.models.corpus.conversations import AT_ONCE, ConversationQuerySet
+from annotations.models.corpus.pages import digest
+from annotations.models.releases.frozen import freeze, release_sha256
 from annotations.releases.checking import Checks, check_dataset
 from annotations.releases.datasheet import WorkFigures, datasheet
 from annotations.releases.leakage import THRESHOLD

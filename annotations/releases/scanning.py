@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db.models import F, Func, QuerySet
 
 from annotations.models import Dataset, Snapshot, SourceFile, Step, Turn
-from annotations.models.conversations import RECORDED_AS
+from annotations.models.corpus.conversations import RECORDED_AS
 from annotations.releases import privacy
 
 Piece = tuple[str, int, int, str]  # kind, start, end, fingerprint of a piece of a large text

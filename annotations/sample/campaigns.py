@@ -27,7 +27,7 @@ from annotations.models import (
     Session,
     Stage,
 )
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 from annotations.releases.checking import check_dataset
 from annotations.releases.redacting import redact
 from annotations.releases.releasing import make_release

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.models import Delivery, Webhook
-from annotations.models.remarks import WebhookQuerySet
+from annotations.models.work.remarks import WebhookQuerySet
 from annotations.paging import page_of
 from annotations.tell import webhooks as sending
 from annotations.tell.events import EVENTS

@@ -11,7 +11,7 @@ from django.conf import settings
 
 from annotations.datasets import files_of, reader
 from annotations.models import Dataset, Snapshot, Step
-from annotations.models.pages import compress
+from annotations.models.corpus.pages import compress
 from evaluation.bench.measures import Measure
 from evaluation.bench.scratch import BenchSetting, import_into_new
 

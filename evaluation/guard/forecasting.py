@@ -16,8 +16,8 @@ from annotations.dom.limits import PageError
 from annotations.jobs import running as work
 from annotations.jobs import stopping
 from annotations.models import Dataset, Job, Step
-from annotations.models.conversations import ConversationQuerySet
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
+from annotations.models.corpus.conversations import ConversationQuerySet
 from annotations.sandbox.deadline import page_deadline
 from annotations.text.amounts import amount
 from evaluation.models import RiskForecast

@@ -9,7 +9,7 @@ from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.dom.marks import Mark
 from annotations.models import Dataset, Step
-from annotations.models.conversations import ConversationQuerySet
+from annotations.models.corpus.conversations import ConversationQuerySet
 from annotations.pages.snapshot_host import still_address
 from annotations.text.amounts import whole
 from evaluation.models import RiskLabel

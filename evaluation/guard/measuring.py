@@ -17,7 +17,7 @@ from agents.world_model.predicting import RetrievedEffects, Situation
 from annotations.agreement import cohen, cohen_counts, estimate, fleiss, fleiss_counts
 from annotations.dom.limits import PageError
 from annotations.models import Conversation, Correction, Dataset, Step
-from annotations.models.conversations import ConversationQuerySet
+from annotations.models.corpus.conversations import ConversationQuerySet
 from annotations.sandbox.deadline import page_deadline
 from evaluation.guard.labels import BY_MODELS, BY_PEOPLE, StepLabels, packaged_labels
 from evaluation.metrics.judged import wilson

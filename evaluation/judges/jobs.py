@@ -15,7 +15,7 @@ from annotations.access import rules
 from annotations.jobs import running as work
 from annotations.jobs import stopping
 from annotations.models import Job
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 from annotations.text.amounts import amount
 from evaluation.judges.budget import JudgingBudget
 from evaluation.judges.judging import Judging, total

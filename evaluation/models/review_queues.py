@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce
 
 from agents.models import Trajectory, TrajectoryStep
 from annotations.models import Project
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 from evaluation.models.reviews import Review, ReviewQuerySet
 from evaluation.models.studies import Study
 

@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from agents.models import Run, Trajectory, TrajectoryStep
 from annotations.models import Correction, Project
+from annotations.models.accounts.projects import User
 from annotations.models.choices import MAX_REASON
-from annotations.models.projects import User
 from evaluation.models.page_regions import BadRegion, PageRegion
 
 

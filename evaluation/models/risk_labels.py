@@ -9,8 +9,8 @@ from django.db.models import Count, Exists, F, OuterRef, Q
 
 from agents.guard.policy import KINDS
 from annotations.models import Correction, Step
-from annotations.models.conversations import ConversationQuerySet
-from annotations.models.projects import User
+from annotations.models.accounts.projects import User
+from annotations.models.corpus.conversations import ConversationQuerySet
 
 HARMLESS = "harmless"
 CALLED = {HARMLESS: "changes nothing that lasts", **KINDS}

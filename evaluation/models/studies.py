@@ -18,7 +18,7 @@ from agents.recipes.literature import Recipe
 from agents.stages.registry import induces_online, planner_of
 from annotations.hosts.code import code_revision
 from annotations.models import Conversation, Dataset, Project, Split
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 from annotations.shown_progress import ShownProgress
 from evaluation.models.shards import Scorer, Shard
 from evaluation.models.study_progress import StudyProgress

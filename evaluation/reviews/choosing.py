@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from agents.models import TrajectoryStep
 from agents.models.steps import TrajectoryStepQuerySet
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 from evaluation.models import ReviewChoice, ReviewQueue, ScannedRun, Study
 from evaluation.reviews.foreseen import Foreseen
 from evaluation.reviews.wholes import WHOLE_CHOICES, WholeDraw, drawn_keys

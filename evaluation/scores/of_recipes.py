@@ -9,7 +9,7 @@ from django.db.models import Avg, F
 from agents.models import Run, TrajectoryStep
 from annotations.access import rules
 from annotations.models import Dataset
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 from evaluation.models import Score, Study
 from evaluation.scores import tables
 from evaluation.scores.tables import IntervalValue, RunRow, ScoreTable

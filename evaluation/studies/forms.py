@@ -22,7 +22,7 @@ from annotations.access import rules
 from annotations.access.rules import User
 from annotations.forms import MOST, MOST_BIG, choice_field
 from annotations.models import Dataset
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 from evaluation.models import Study
 from evaluation.studies import connecting
 from evaluation.studies.connecting import Through

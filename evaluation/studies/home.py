@@ -19,7 +19,7 @@ from annotations.access.rules import User
 from annotations.campaigns.progress import STATES, CampaignProgress, progress_of
 from annotations.campaigns.queue import waiting
 from annotations.models import Campaign, Dataset, Job
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 from annotations.shown_progress import ShownProgress
 from evaluation.models import ReviewQueue, Score, Study
 from evaluation.scores import tables

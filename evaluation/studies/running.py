@@ -28,7 +28,7 @@ from agents.stages.registry import searched
 from annotations.access import rules
 from annotations.jobs import full_disk, stopping, waking
 from annotations.models import Dataset, LeaseLost
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 from annotations.monitor.outages import OUTAGES
 from evaluation.models import Shard, Study
 from evaluation.scores.reviewed import store_all_scores

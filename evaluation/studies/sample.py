@@ -23,7 +23,7 @@ from agents.recipes.literature import Recipe
 from agents.stages.registry import planner_of, searched
 from agents.training import preparing
 from annotations.models import Dataset, Project
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 from annotations.text.amounts import amount
 from evaluation.models import ReviewChoice, ReviewQueue, Study
 from evaluation.reviews.choosing import QueueDemand, make_queue

@@ -15,7 +15,7 @@ from agents.models.trajectories import TrajectoryQuerySet
 from agents.recipes.literature import RECIPES
 from annotations.access import rules
 from annotations.models import Project
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 from evaluation.models import Study
 from evaluation.studies.running import publish_on_commit
 

@@ -9,7 +9,7 @@ from agents.cookbook import saved
 from agents.live.showing import ShownGoal
 from annotations.access import rules
 from annotations.models import Project
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 from evaluation.models import Study
 from evaluation.studies.running import planned_recipe, publish_on_commit
 from evaluation.studies.showing import Begun, own_episodes

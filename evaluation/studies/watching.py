@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from agents.models import Run, Trajectory
 from annotations.access import rules
 from annotations.models import Dataset, Project, Split
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 from evaluation.models import Study
 from evaluation.studies.running import create_study
 

@@ -10,7 +10,7 @@ from agents.models import TrajectoryStep
 from agents.training.lessons import Lesson
 from agents.types import Action
 from annotations.models import Correction, Dataset, Split, Step
-from annotations.models.corrections import CorrectionQuerySet
+from annotations.models.work.corrections import CorrectionQuerySet
 from evaluation.models import Review, ReviewVerdict
 from evaluation.models.reviews import ReviewQuerySet
 from evaluation.scores.judging import Gold, judge

@@ -10,7 +10,7 @@ from agents.models import Run, TrainedModel
 from annotations.access import rules
 from annotations.access.rules import Rights
 from annotations.models import Split
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 from evaluation.comparing.choosing import query_of, tells_gold
 from evaluation.comparing.steps import PairedDifference, RunDifferences
 from evaluation.models import Study

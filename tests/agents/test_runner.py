@@ -16,7 +16,7 @@ from agents.runs import building, events, runner
 from agents.types import Decision, Observation
 from annotations.datasets.records import CandidateRecord
 from annotations.models import Conversation, Step
-from annotations.models.candidates import pack_candidates
+from annotations.models.corpus.candidates import pack_candidates
 from evaluation.scores.judging import Judgement
 from tests import factories
 

@@ -17,7 +17,7 @@ from agents.training.stored import StoredModel
 from annotations.hosts.identity import host_id
 from annotations.jobs import placement, running
 from annotations.models import Job, Worker
-from annotations.models.workers import ALIVE
+from annotations.models.jobs.workers import ALIVE
 from annotations.storage import store
 from tests.agents.test_training_jobs import QUICK, TEXTS
 from tests.factories import make_conversation, make_dataset

@@ -1,7 +1,7 @@
 """Whether a release is what its checksums say."""
 
 from annotations.models import Release
-from annotations.models.frozen import DamagedRelease, release_sha256
+from annotations.models.releases.frozen import DamagedRelease, release_sha256
 
 
 def is_intact(release: Release) -> bool:

@@ -13,7 +13,7 @@ from annotations.corpus import importing
 from annotations.datasets.miniwob_demos import NOT_SOLVED
 from annotations.jobs import running
 from annotations.models import Dataset, Job
-from annotations.models.worker_leases import MAX_ATTEMPTS
+from annotations.models.jobs.worker_leases import MAX_ATTEMPTS
 from tests import factories
 from tests.annotations.small_files import conversation, write
 from tests.annotations.test_jobs import work, zipped

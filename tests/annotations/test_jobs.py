@@ -17,7 +17,7 @@ from annotations import tasks
 from annotations.corpus import importing
 from annotations.jobs import running, uploads
 from annotations.models import Conversation, Dataset, Job, Snapshot, Step
-from annotations.models.pages import compress, digest
+from annotations.models.corpus.pages import compress, digest
 from tests import factories
 from tests.annotations.small_files import conversation, write
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from annotations.jobs import running
 from annotations.models import Job
-from annotations.models.worker_leases import MAX_ATTEMPTS
+from annotations.models.jobs.worker_leases import MAX_ATTEMPTS
 from annotations.monitor import last_words
 from tests import factories
 from tests.evaluation.workers import environment

@@ -16,9 +16,10 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from annotations.hosts.identity import owner_of, shown, this_process
-from annotations.models import Job, LeaseLost, worker_leases
+from annotations.models import Job, LeaseLost
+from annotations.models.jobs import worker_leases
+from annotations.models.jobs.worker_leases import MAX_ATTEMPTS, owner_name
 from annotations.models.lease import Lease
-from annotations.models.worker_leases import MAX_ATTEMPTS, owner_name
 from tests import factories
 from tests.app_server import database_url
 

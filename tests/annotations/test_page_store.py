@@ -9,7 +9,7 @@ import pytest
 from annotations.corpus.statistics import dataset_stats, token_count
 from annotations.datasets.records import ImageRecord
 from annotations.models import Dataset, PageDictionary, Snapshot, Step
-from annotations.models.pages import compress, decompress, digest
+from annotations.models.corpus.pages import compress, decompress, digest
 from annotations.pages import store as page_store
 from annotations.pages.store import (
     SAMPLE_PAGES,

@@ -15,7 +15,7 @@ from annotations.datasets import reader
 from annotations.datasets.recorder_marks import put_back, take_marks
 from annotations.datasets.records import CandidateRecord, StepRecord
 from annotations.models import Conversation, Dataset, Step
-from annotations.models.candidates import pack_candidates
+from annotations.models.corpus.candidates import pack_candidates
 from annotations.releases.redacting import redact
 from annotations.releases.releasing import make_release
 from annotations.releases.scanning import scan_dataset

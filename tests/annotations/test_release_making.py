@@ -15,7 +15,7 @@ from annotations.corpus.exporting import export_dataset, export_release
 from annotations.corpus.importing import import_files
 from annotations.datasets import WRITERS
 from annotations.models import BulkAccept, Conversation, Dataset, Delivery, Release, Snapshot, Step, Turn
-from annotations.models.frozen import DamagedRelease
+from annotations.models.releases.frozen import DamagedRelease
 from annotations.pages.store import forget_unused_pages
 from annotations.releases.checking import check_dataset
 from annotations.releases.releasing import make_release

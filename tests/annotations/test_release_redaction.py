@@ -10,7 +10,7 @@ from annotations.corpus.importing import import_files
 from annotations.datasets.records import CandidateRecord
 from annotations.dom.tree import node_ids, parse
 from annotations.models import Conversation, Dataset, Redaction, Snapshot, Step, Turn
-from annotations.models.candidates import pack_candidates
+from annotations.models.corpus.candidates import pack_candidates
 from annotations.releases.redacting import redact
 from annotations.releases.scanning import PrivateText, scan_dataset
 from tests import factories

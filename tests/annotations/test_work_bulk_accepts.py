@@ -16,7 +16,7 @@ from annotations.models import (
     Verdict,
     VerdictRefused,
 )
-from annotations.models.campaigns import Stage
+from annotations.models.work.campaigns import Stage
 from annotations.work.verify import bulk, verdicts
 from annotations.work.verify.agreement_tables import CampaignAgreement
 from annotations.work.verify.let_through import let_through

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from annotations.edits import saving
 from annotations.edits.saving import open_desk
 from annotations.models import Assignment, Edit, NotYours
-from annotations.models.edits import stacks
+from annotations.models.work.edits import stacks
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 from agents.encoders import weights
 from annotations.hosts.identity import host_id, this_process
 from annotations.models import Worker
-from annotations.models.workers import ALIVE, REMEMBERED
+from annotations.models.jobs.workers import ALIVE, REMEMBERED
 from webnav_site.workers import registry
 
 pytestmark = pytest.mark.django_db

@@ -41,7 +41,7 @@ from agents.weblinx.turns import Demo, PagesByName
 from agents.words.generator import Generated, PlannerPrompt
 from annotations.datasets.records import CandidateRecord
 from annotations.models import Dataset, Rationale, Split, Step, Target, Turn
-from annotations.models.candidates import pack_candidates
+from annotations.models.corpus.candidates import pack_candidates
 from evaluation.scores.judging import Gold, judge_as_published
 from tests import factories
 from tests.agents.learned_world import learn, make_examples

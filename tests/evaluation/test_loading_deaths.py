@@ -10,9 +10,9 @@ from agents.memory.jobs import start_embedding
 from agents.models import MemorySnippet, Run
 from annotations.jobs import running as jobs
 from annotations.models import Job
-from annotations.models.jobs import LOADING
-from annotations.models.loading import LOADING_DEATHS, LOADING_WAITS
-from annotations.models.worker_leases import MAX_ATTEMPTS
+from annotations.models.jobs.jobs import LOADING
+from annotations.models.jobs.loading import LOADING_DEATHS, LOADING_WAITS
+from annotations.models.jobs.worker_leases import MAX_ATTEMPTS
 from evaluation.models.shards import Shard
 from evaluation.studies import running
 from tests import factories

@@ -11,7 +11,7 @@ from agents.stages.rank.cross_encoder import CrossEncoderRanker
 from agents.stages.rank.score_file import ScoreFile, ScoreFileRanker
 from annotations.datasets.records import CandidateRecord
 from annotations.models import Conversation, Dataset
-from annotations.models.candidates import pack_candidates
+from annotations.models.corpus.candidates import pack_candidates
 from evaluation.metrics.ranking import evaluate_ranking, gold_rank
 from tests import factories
 from tests.tiny_models import tiny_cross_encoder

@@ -59,7 +59,7 @@ BY_OTHER_RECIPES = {
 }
 
 # What only work enters that came back with its cuts wrong.
-SENT_BACK = ("annotations/work/rewrite/carrying.py", "annotations/models/sending_back.py")
+SENT_BACK = ("annotations/work/rewrite/carrying.py", "annotations/models/work/sending_back.py")
 
 BEGINS = {  # the calls at which a run is on another row of the table, until they return
     "run_conversations": 9,

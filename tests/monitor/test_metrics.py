@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from annotations.jobs import running
 from annotations.models import Job
-from annotations.models.jobs import IO_KINDS
+from annotations.models.jobs.jobs import IO_KINDS
 from annotations.monitor import counters
 from annotations.monitor.shared import client as shared_client
 from tests import factories

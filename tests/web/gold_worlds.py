@@ -33,7 +33,7 @@ from annotations.models import (
     Step,
     TurnCorrection,
 )
-from annotations.models.pages import digest
+from annotations.models.corpus.pages import digest
 from annotations.pages import snapshot_host
 from annotations.releases import releasing
 from annotations.releases.checking import check_dataset

@@ -27,7 +27,7 @@ from annotations.models import (
     Webhook,
     Website,
 )
-from annotations.models.pages import compress
+from annotations.models.corpus.pages import compress
 from annotations.models.tallies import Tally
 from evaluation.models import Breakdown, ReviewedRun, ScannedRun, Study
 from tests import factories

@@ -21,7 +21,7 @@ from annotations.access import rules
 from annotations.datasets import WRITERS
 from annotations.jobs import running
 from annotations.models import Job, Screenshot, Snapshot, Step
-from annotations.models.pages import digest
+from annotations.models.corpus.pages import digest
 from tests import factories
 from tests.web.gold_worlds import (
     GOLD,

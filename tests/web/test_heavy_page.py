@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from annotations.models import Snapshot, Step
-from annotations.models.pages import compress, digest
+from annotations.models.corpus.pages import compress, digest
 from annotations.pages.snapshot_host import snapshot_url
 from annotations.sandbox import processes
 from annotations.sandbox.processes import Pool

@@ -8,8 +8,8 @@ from django.urls import reverse
 
 from annotations.datasets.records import CandidateRecord
 from annotations.models import Conversation, Dataset, Snapshot, Step
-from annotations.models.candidates import pack_candidates
-from annotations.models.pages import compress, digest
+from annotations.models.corpus.candidates import pack_candidates
+from annotations.models.corpus.pages import compress, digest
 from annotations.text.actions import in_words
 from tests import factories
 from tests.signed_in import client_of

@@ -11,7 +11,7 @@ from django.http import Http404
 from django.test import Client, RequestFactory
 
 from annotations.dom.marks import Mark
-from annotations.models.pages import compress
+from annotations.models.corpus.pages import compress
 from annotations.pages import checks, snapshot_host
 from annotations.pages.snapshot_host import BUCKET, LIFETIME, snapshot_url
 from tests import factories

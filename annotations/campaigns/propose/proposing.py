@@ -15,8 +15,8 @@ from django.db.models import QuerySet
 from annotations.access import rules
 from annotations.jobs import running
 from annotations.models import Assignment, Campaign, Job, Part, Project, Proposal, Session, Stage, Step
-from annotations.models.edits import ProposalQuerySet
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
+from annotations.models.work.edits import ProposalQuerySet
 from annotations.text.merging import pieces
 from annotations.text.tfidf import Vectorise
 from annotations.work.decompose.clauses import covered, recorded_tasks

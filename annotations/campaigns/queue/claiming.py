@@ -3,7 +3,7 @@
 from django.db import transaction
 
 from annotations.models import Assignment, Campaign, Item, Stage
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 
 
 def next_item(user: Account, campaign: Campaign, stage: str) -> Assignment | None:

@@ -3,8 +3,8 @@
 from django.utils import timezone
 
 from annotations.models import Assignment, Campaign, Item, Stage
-from annotations.models.projects import Account
-from annotations.models.queue import ItemQuerySet
+from annotations.models.accounts.projects import Account
+from annotations.models.work.queue import ItemQuerySet
 from annotations.text.amounts import amount
 
 

@@ -7,9 +7,9 @@ from django.db.models import Count, QuerySet
 
 from annotations.access import rules
 from annotations.models import Assignment, Campaign, Dispute, Item, Stage
-from annotations.models.disputes import DisputeQuerySet
-from annotations.models.projects import Account
-from annotations.models.queue import FEWEST_FOR_PACE, AssignmentQuerySet
+from annotations.models.accounts.projects import Account
+from annotations.models.work.disputes import DisputeQuerySet
+from annotations.models.work.queue import FEWEST_FOR_PACE, AssignmentQuerySet
 from annotations.shown_progress import span_text
 
 # What waits for verification holds up what is done already, so it comes first.

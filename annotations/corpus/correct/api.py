@@ -19,7 +19,7 @@ from annotations.corpus.correct.correcting import DOES, MAX_VALUE, CorrectionDes
 from annotations.corpus.correct.rewording import MAX_INSTRUCTION, WordingDesk
 from annotations.corpus.serializers import UsernameField
 from annotations.models import Correction, CorrectionRefused, Operation, Scope, Step, TurnCorrection
-from annotations.models.corrections import Corrected
+from annotations.models.work.corrections import Corrected
 
 SAID = [
     *("id", "conversation", "state", "reason", "asked_by", "asked_at", "corrected_by", "corrected_at"),

@@ -11,8 +11,8 @@ from annotations.access import rules
 from annotations.corpus.store import NewGold
 from annotations.datasets.records import CandidateRecord
 from annotations.models import Conversation, Correction, CorrectionRefused, Operation, Step, TurnCorrection
-from annotations.models.candidates import pack_candidates
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
+from annotations.models.corpus.candidates import pack_candidates
 from annotations.sandbox import page_questions
 
 SHOWN = 300  # elements that may be chosen; a page has hundreds

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from annotations.corpus.reworded import NewWording
 from annotations.models import CorrectionRefused, Step, Turn, TurnCorrection
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 
 MAX_INSTRUCTION = 10_000
 

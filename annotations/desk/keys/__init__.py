@@ -1,1 +1,1 @@
-"""Keys that people have chosen for commands. May import `access`, `desk/write` and `models`."""
+"""Keys that people have chosen for commands. May import `access`, `desk/write`, `models` and `models/accounts`."""

@@ -17,7 +17,7 @@ from django.http import HttpRequest
 from django.utils.html import strip_tags
 
 from annotations.models import KeyMap
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 
 SESSION_KEY = "keys"  # the map travels with the session, so that no page asks the database for it
 EVERYWHERE = "everywhere"

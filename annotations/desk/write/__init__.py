@@ -1,5 +1,5 @@
 """The page on which a session is decomposed and rewritten, and the document behind it.
 
 May import `access`, `campaigns/propose`, `campaigns/queue`, `corpus/browse`, `desk`, `dom`, `edits`, `models`,
-`sandbox`, `text`, `work/decompose` and `work/rewrite`.
+`models/accounts`, `sandbox`, `text`, `work/decompose` and `work/rewrite`.
 """

@@ -10,7 +10,7 @@ from annotations.access import rules
 from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.desk.write.document import readable
 from annotations.models import Assignment, NotYours, Stage
-from annotations.models.projects import User
+from annotations.models.accounts.projects import User
 
 RELATED = ("user", "guideline", "item__session__website", "item__session__campaign__project")
 

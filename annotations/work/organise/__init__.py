@@ -1,4 +1,4 @@
 """Organise: which single tasks become one conversation.
 
-May import `access`, `campaigns`, `campaigns/propose`, `desk`, `models` and `text`.
+May import `access`, `campaigns`, `campaigns/propose`, `desk`, `models`, `models/accounts` and `text`.
 """

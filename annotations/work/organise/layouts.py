@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.text import slugify
 
 from annotations.models import Assignment, Campaign, Item, Session, SessionTask
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 
 Layout = dict[int, list[int]]  # session -> its tasks (conversations of the source) in order
 

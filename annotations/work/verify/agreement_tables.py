@@ -9,8 +9,8 @@ from typing import Any
 from annotations import agreement
 from annotations.agreement import Agreement, Counts
 from annotations.models import Assignment, Campaign, Dispute, Stage, Verdict
-from annotations.models.disputes import DisputeQuerySet
-from annotations.models.projects import User
+from annotations.models.accounts.projects import User
+from annotations.models.work.disputes import DisputeQuerySet
 from annotations.text.segmentation import boundary_similarity, cuts_of
 
 AnswerPair = tuple[Any, Any]  # two users, the one with the smaller id first

@@ -22,7 +22,7 @@ from annotations.models import (
     Verdict,
     VerdictRefused,
 )
-from annotations.models.projects import Account
+from annotations.models.accounts.projects import Account
 from annotations.text.amounts import amount
 from annotations.work.verify import verdicts
 from annotations.work.verify.let_through import LetThrough, let_through

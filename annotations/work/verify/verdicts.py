@@ -7,8 +7,8 @@ from django.db import transaction
 
 from annotations.desk import moving_on
 from annotations.models import Assignment, BulkAccept, Campaign, Defect, Dispute, Item, Stage, Verdict, VerdictRefused
+from annotations.models.accounts.projects import Account
 from annotations.models.choices import as_reason
-from annotations.models.projects import Account
 
 
 @transaction.atomic

@@ -6,9 +6,9 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from annotations.models.assignments import Assignment
-from annotations.models.campaigns import Stage, tracked
-from annotations.models.verdicts import Verdict
+from annotations.models.work.assignments import Assignment
+from annotations.models.work.campaigns import Stage, tracked
+from annotations.models.work.verdicts import Verdict
 
 
 class SentBackQuerySet(models.QuerySet["SentBack"]):

@@ -18,11 +18,11 @@ from annotations.datasets.records import (
     StepRecord,
     TurnRecord,
 )
-from annotations.models.candidates import unpack_candidates
 from annotations.models.choices import Operation, Split
-from annotations.models.datasets import Dataset, Website
-from annotations.models.pages import Screenshot, Snapshot
-from annotations.models.rationales import Rationale
+from annotations.models.corpus.candidates import unpack_candidates
+from annotations.models.corpus.datasets import Dataset, Website
+from annotations.models.corpus.pages import Screenshot, Snapshot
+from annotations.models.corpus.rationales import Rationale
 from annotations.models.tallies import ConversationTally, difference_triggers, statement_triggers
 
 AT_ONCE = 20  # conversations in memory while they are read as records

@@ -6,13 +6,13 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from annotations.models.campaigns import Stage
-from annotations.models.projects import Account
-from annotations.models.queue import ItemQuerySet
-from annotations.models.sessions import Session
+from annotations.models.accounts.projects import Account
+from annotations.models.work.campaigns import Stage
+from annotations.models.work.queue import ItemQuerySet
+from annotations.models.work.sessions import Session
 
 if TYPE_CHECKING:
-    from annotations.models.assignments import Assignment
+    from annotations.models.work.assignments import Assignment
 
 
 class Item(models.Model):

@@ -10,13 +10,13 @@ from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from annotations.models.annotation import Annotation
-from annotations.models.campaigns import Guideline, Stage
-from annotations.models.items import Item
+from annotations.models.accounts.projects import User
 from annotations.models.lease import PersonsLease
-from annotations.models.parts import Part
-from annotations.models.projects import User
-from annotations.models.queue import AssignmentQuerySet, NotFree, NotYours, StaleWork, VerdictRefused
+from annotations.models.work.annotation import Annotation
+from annotations.models.work.campaigns import Guideline, Stage
+from annotations.models.work.items import Item
+from annotations.models.work.parts import Part
+from annotations.models.work.queue import AssignmentQuerySet, NotFree, NotYours, StaleWork, VerdictRefused
 
 USER = settings.AUTH_USER_MODEL
 WAITS = "It waits: its cuts were sent back to who made them."

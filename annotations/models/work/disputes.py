@@ -7,12 +7,12 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from annotations.models.assignments import Assignment
-from annotations.models.campaigns import tracked
+from annotations.models.accounts.projects import Account
 from annotations.models.choices import MAX_REASON, as_reason
-from annotations.models.projects import Account
-from annotations.models.queue import VerdictRefused
-from annotations.models.verdicts import Verdict
+from annotations.models.work.assignments import Assignment
+from annotations.models.work.campaigns import tracked
+from annotations.models.work.queue import VerdictRefused
+from annotations.models.work.verdicts import Verdict
 
 
 class DisputeQuerySet(models.QuerySet["Dispute"]):

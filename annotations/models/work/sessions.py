@@ -7,11 +7,11 @@ from django.conf import settings
 from django.db import connection, models
 from django.db.models import Exists, OuterRef
 
-from annotations.models.campaigns import Binnable, Campaign, Kept, tracked
 from annotations.models.choices import Split
-from annotations.models.conversations import Conversation, Step, StepQuerySet, Turn
-from annotations.models.datasets import Website
-from annotations.models.partial_rows import partly
+from annotations.models.corpus.conversations import Conversation, Step, StepQuerySet, Turn
+from annotations.models.corpus.datasets import Website
+from annotations.models.work.campaigns import Binnable, Campaign, Kept, tracked
+from annotations.models.work.partial_rows import partly
 
 USER = settings.AUTH_USER_MODEL
 BARE_STEPS_SQL = """

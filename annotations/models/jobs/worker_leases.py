@@ -19,8 +19,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from annotations.hosts.identity import owner_of, shown, this_process
-from annotations.models.loading import Loading, LoadingQuerySet
-from annotations.models.workers import Worker
+from annotations.models.jobs.loading import Loading, LoadingQuerySet
+from annotations.models.jobs.workers import Worker
 from annotations.monitor import errors, last_words
 from annotations.monitor.outages import OUTAGES, in_a_line
 from annotations.monitor.starting import is_starting

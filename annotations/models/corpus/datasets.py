@@ -7,7 +7,7 @@ from typing import Any, Self
 from django.db import connection, models
 from django.db.models import F, OuterRef, Sum
 
-from annotations.models.projects import Project
+from annotations.models.accounts.projects import Project
 from annotations.models.tallies import ConversationTally
 
 COUNTED_AT_ONCE = 20_000  # steps whose pages are counted while somebody waits; more are counted by beat

@@ -6,8 +6,8 @@ from typing import Any
 import pgtrigger
 from django.db import models
 
-from annotations.models.campaigns import tracked
-from annotations.models.conversations import Step
+from annotations.models.corpus.conversations import Step
+from annotations.models.work.campaigns import tracked
 
 OWN_STEP_SQL = """
 IF NOT EXISTS (

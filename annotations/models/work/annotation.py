@@ -4,9 +4,9 @@ from typing import Any
 
 from django.db import models, transaction
 
-from annotations.models.campaigns import Stage
-from annotations.models.conversations import Step
-from annotations.models.parts import Part, PartChange
+from annotations.models.corpus.conversations import Step
+from annotations.models.work.campaigns import Stage
+from annotations.models.work.parts import Part, PartChange
 
 
 class Annotation(models.Model):

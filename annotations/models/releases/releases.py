@@ -12,11 +12,11 @@ from django.db import models
 from django.db.models import Count, OuterRef, Subquery
 
 from annotations.datasets.records import ConversationRecord
-from annotations.models.campaigns import tracked
-from annotations.models.conversations import AT_ONCE, Conversation, Step
-from annotations.models.datasets import Dataset
-from annotations.models.frozen import DamagedRelease, freeze, page_shas, thaw
-from annotations.models.pages import Snapshot, compress, decompress, digest
+from annotations.models.corpus.conversations import AT_ONCE, Conversation, Step
+from annotations.models.corpus.datasets import Dataset
+from annotations.models.corpus.pages import Snapshot, compress, decompress, digest
+from annotations.models.releases.frozen import DamagedRelease, freeze, page_shas, thaw
+from annotations.models.work.campaigns import tracked
 
 USER = settings.AUTH_USER_MODEL
 CHANGED_MEANWHILE = "The dataset was changed while it was being released: try again."

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotations.datasets.records import CandidateRecord
-from annotations.models.pages import compress, decompress
+from annotations.models.corpus.pages import compress, decompress
 
 
 def pack_candidates(positives: Sequence[CandidateRecord], negatives: Sequence[CandidateRecord]) -> bytes:

@@ -2,8 +2,8 @@
 
 from django.db import models
 
-from annotations.models.conversations import Conversation
-from annotations.models.pages import decompress
+from annotations.models.corpus.conversations import Conversation
+from annotations.models.corpus.pages import decompress
 
 
 class SourceFile(models.Model):

@@ -8,11 +8,11 @@ from django.db import models
 from django.db.models import Count, Q
 from django.utils import timezone
 
-from annotations.models.assignments import Assignment
-from annotations.models.campaigns import KEPT, Kept, tracked
-from annotations.models.conversations import Step
-from annotations.models.projects import Account, Project, User
-from annotations.models.sessions import Session
+from annotations.models.accounts.projects import Account, Project, User
+from annotations.models.corpus.conversations import Step
+from annotations.models.work.assignments import Assignment
+from annotations.models.work.campaigns import KEPT, Kept, tracked
+from annotations.models.work.sessions import Session
 
 USER = settings.AUTH_USER_MODEL
 

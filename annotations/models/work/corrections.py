@@ -7,10 +7,10 @@ from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from annotations.models.campaigns import tracked
+from annotations.models.accounts.projects import Account
 from annotations.models.choices import MAX_REASON, Operation, as_reason
-from annotations.models.conversations import Conversation, Step, Turn
-from annotations.models.projects import Account
+from annotations.models.corpus.conversations import Conversation, Step, Turn
+from annotations.models.work.campaigns import tracked
 
 USER = settings.AUTH_USER_MODEL
 

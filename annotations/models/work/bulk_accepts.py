@@ -7,10 +7,10 @@ from django.db import models
 from django.db.models import OuterRef, Subquery
 from django.db.models.functions import Coalesce
 
-from annotations.models.campaigns import Campaign, tracked
-from annotations.models.disputes import Dispute
-from annotations.models.items import Item
-from annotations.models.verdicts import Verdict
+from annotations.models.work.campaigns import Campaign, tracked
+from annotations.models.work.disputes import Dispute
+from annotations.models.work.items import Item
+from annotations.models.work.verdicts import Verdict
 
 USER = settings.AUTH_USER_MODEL
 

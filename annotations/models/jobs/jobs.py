@@ -9,9 +9,9 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.utils import timezone
 
-from annotations.models.datasets import Dataset
-from annotations.models.projects import Project
-from annotations.models.worker_leases import Leased, LeasedQuerySet
+from annotations.models.accounts.projects import Project
+from annotations.models.corpus.datasets import Dataset
+from annotations.models.jobs.worker_leases import Leased, LeasedQuerySet
 from annotations.shown_progress import ShownProgress, ago_text, counts_text, pace_text, span_text
 from annotations.storage import forget_scratch, store
 

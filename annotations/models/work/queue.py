@@ -8,16 +8,16 @@ from django.db import models, transaction
 from django.db.models import Case, Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
-from annotations.models.campaigns import Campaign, Stage
+from annotations.models.accounts.projects import Account, Project, Role, User
 from annotations.models.lease import LeaseQuerySet
-from annotations.models.partial_rows import partly
-from annotations.models.projects import Account, Project, Role, User
-from annotations.models.sessions import Session
+from annotations.models.work.campaigns import Campaign, Stage
+from annotations.models.work.partial_rows import partly
+from annotations.models.work.sessions import Session
 from annotations.text.segmentation import cuts_of, most_alike
 
 if TYPE_CHECKING:
-    from annotations.models.assignments import Assignment
-    from annotations.models.items import Item  # noqa: F401
+    from annotations.models.work.assignments import Assignment
+    from annotations.models.work.items import Item  # noqa: F401
 
 # In SQL, as every save runs it: Django takes longer to put it together than to do all else that a save needs.
 FOR_SAVING_SQL = """

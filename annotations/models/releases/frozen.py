@@ -21,8 +21,8 @@ from annotations.datasets.records import (
     StepRecord,
     TurnRecord,
 )
-from annotations.models.conversations import Conversation, Step
-from annotations.models.pages import Screenshot, Snapshot
+from annotations.models.corpus.conversations import Conversation, Step
+from annotations.models.corpus.pages import Screenshot, Snapshot
 
 
 class DamagedRelease(ValueError):

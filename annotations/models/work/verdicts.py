@@ -6,10 +6,10 @@ from typing import Any, Self
 from django.db import models
 from django.db.models import Count, F, Q
 
-from annotations.models.assignments import Assignment
-from annotations.models.campaigns import Campaign, Guideline, tracked
-from annotations.models.conversations import Step
-from annotations.models.projects import User
+from annotations.models.accounts.projects import User
+from annotations.models.corpus.conversations import Step
+from annotations.models.work.assignments import Assignment
+from annotations.models.work.campaigns import Campaign, Guideline, tracked
 
 REPEATED = 3  # verdicts with the same defect before it is called a habit
 

@@ -11,11 +11,11 @@ from django.db import models, transaction
 from django.db.models import F, Q, prefetch_related_objects
 from django.utils import timezone
 
-from annotations.models.assignments import Assignment
-from annotations.models.campaigns import Campaign
-from annotations.models.conversations import Step
-from annotations.models.projects import User
-from annotations.models.sessions import Session
+from annotations.models.accounts.projects import User
+from annotations.models.corpus.conversations import Step
+from annotations.models.work.assignments import Assignment
+from annotations.models.work.campaigns import Campaign
+from annotations.models.work.sessions import Session
 
 USER = settings.AUTH_USER_MODEL
 SINCE_SQL = """

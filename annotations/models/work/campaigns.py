@@ -12,8 +12,8 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.text import slugify
 
-from annotations.models.datasets import Dataset
-from annotations.models.projects import Account, Project, User
+from annotations.models.accounts.projects import Account, Project, User
+from annotations.models.corpus.datasets import Dataset
 
 USER = settings.AUTH_USER_MODEL
 KEPT = timedelta(days=30)  # how long what lies in the bin can be taken out again
