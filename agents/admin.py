@@ -6,4 +6,4 @@ import agents.memory.admin
 import agents.packs.admin
 import agents.recipe_pages.admin
 import agents.runs.admin
-import agents.training.admin  # noqa: F401
+import agents.training.trained.admin  # noqa: F401

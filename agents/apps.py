@@ -18,7 +18,7 @@ class AgentsConfig(AppConfig):
         from agents.models import Trajectory
         from agents.training import jobs as training_jobs
         from agents.training import placing
-        from agents.training.stored import StoredWeights
+        from agents.training.trained.stored import StoredWeights
         from annotations.campaigns.propose import proposing
         from annotations.corpus import store
         from annotations.jobs.running import NEEDS, RUNNERS

@@ -12,7 +12,7 @@ from agents.recipe_pages import views as recipe_views
 from agents.replay import file_views as replay_file_views
 from agents.replay import views as replay_views
 from agents.runs import views
-from agents.training import views as training_views
+from agents.training.trained import views as training_views
 
 urlpatterns = [
     path("recipes/", recipe_views.recipes, name="recipes"),

@@ -10,7 +10,8 @@ class EvaluationConfig(AppConfig):
     def ready(self) -> None:
         from agents.models import runs
         from agents.recipe_pages import page as recipes
-        from agents.training import lessons, preparing
+        from agents.training import lessons
+        from agents.training.prepare import preparing
         from annotations.corpus import judged
         from annotations.corpus.correct import correcting
         from annotations.jobs import running as jobs

@@ -115,10 +115,11 @@ CORE = """
     agents.weblinx agents.weblinx.* agents.environments agents.environments.* agents.programs agents.programs.*
     agents.world_model agents.world_model.*
     agents.guard agents.guard.*
-    agents.training agents.training.settings agents.training.loop
-    agents.training.checkpoint agents.training.weights agents.training.examples agents.training.pairs
-    agents.training.samples agents.training.ranking agents.training.language agents.training.card
-    agents.training.left_out agents.training.unpacking evaluation.scores.judging evaluation.metrics evaluation.metrics.*
+    agents.training agents.training.settings agents.training.fit.loop agents.training.fit.checkpoint
+    agents.training.fit.weights agents.training.samples.examples agents.training.samples.pairs
+    agents.training.samples.tokens agents.training.samples.left_out agents.training.kinds.ranking
+    agents.training.kinds.language agents.training.trained.card agents.training.unpacking
+    evaluation.scores.judging evaluation.metrics evaluation.metrics.*
     evaluation.scanners evaluation.scanners.*
 """.split()
 SHELL = {
@@ -419,7 +420,7 @@ def test_rooms_that_know_each_other_are_found() -> None:
         found = circles_of_neighbours(lambda name: (*imports(name), *([(imported, 1)] if name == importer else [])))
         return found - set(CIRCLES)
 
-    assert one_more("agents.cookbook.saved", "agents.training.preparing") == {
+    assert one_more("agents.cookbook.saved", "agents.training.prepare.preparing") == {
         ("agents.cookbook", "agents.memory", "agents.runs", "agents.training")
     }
     assert one_more("webnav_site.edge.door", "webnav_site.health") == set()
@@ -591,7 +592,7 @@ def test_an_arrow_back_is_found() -> None:
     assert is_against_the_order("annotations.corpus.store", "annotations.campaigns.queue.claiming")
     assert is_against_the_order("annotations.models.jobs.jobs", "annotations.tasks")
     assert is_against_the_order("agents.recipes.literature", "agents.stages.registry")
-    assert is_against_the_order("agents.cookbook.saved", "agents.training.preparing")
+    assert is_against_the_order("agents.cookbook.saved", "agents.training.prepare.preparing")
     assert not is_against_the_order("annotations.campaigns.queue.claiming", "annotations.models")
     assert not is_against_the_order("annotations.urls", "annotations.corpus.browse.views")
 

@@ -93,7 +93,7 @@ def test_what_is_set_and_not_told_is_found() -> None:
     source = """
 def ready(self):
     from agents.encoders import weights
-    from agents.training.stored import StoredWeights
+    from agents.training.trained.stored import StoredWeights
     from annotations.jobs.running import RUNNERS
     from agents.live import jobs
     weights.elsewhere = StoredWeights()
@@ -101,21 +101,23 @@ def ready(self):
 """
     wired = wired_in(source)
     assert wired == {
-        ("agents/encoders/weights.py", "elsewhere"): {"agents/training/stored.py"},
+        ("agents/encoders/weights.py", "elsewhere"): {"agents/training/trained/stored.py"},
         ("annotations/jobs/running.py", "RUNNERS"): {"agents/live/jobs.py"},
     }
     table = "\n## What is set as the apps start\n| `a.py` `x`, `y` | `b.py`, `c/` | why |\n"
     branches = """
 def ready(self):
     from agents.encoders import weights
-    from agents.training.stored import StoredWeights
+    from agents.training.trained.stored import StoredWeights
     from annotations.jobs import running
     if True:
         weights.elsewhere: object = StoredWeights()
     for _ in range(1):
         running.RUNNERS |= StoredWeights.RUNNERS
 """
-    assert wired_in(branches) == wired | {("annotations/jobs/running.py", "RUNNERS"): {"agents/training/stored.py"}}
+    assert wired_in(branches) == wired | {
+        ("annotations/jobs/running.py", "RUNNERS"): {"agents/training/trained/stored.py"}
+    }
     hidden = """
 def told(self):
     pass
@@ -123,14 +125,14 @@ def told(self):
 
 def ready(self):
     from agents.encoders import embedding, weights
-    from agents.training.stored import StoredWeights
+    from agents.training.trained.stored import StoredWeights
     from annotations.jobs.running import RUNNERS
     weights.elsewhere, embedding.at_endpoint = StoredWeights(), StoredWeights
     if RUNNERS.update(StoredWeights.RUNNERS):
         weights.elsewhere = weights.second = StoredWeights()
     [RUNNERS.update(one) for one in ()]
 """
-    of_weights = {"agents/training/stored.py"}
+    of_weights = {"agents/training/trained/stored.py"}
     assert wired_in(hidden) == {
         ("agents/encoders/weights.py", "elsewhere"): of_weights,
         ("agents/encoders/weights.py", "second"): of_weights,

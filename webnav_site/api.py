@@ -16,7 +16,7 @@ from agents.memory.api import ExemplarViewSet, MemorySnippetViewSet, WorkflowVie
 from agents.packs.api import PromptPackViewSet
 from agents.recipe_pages.api import RecipeViewSet
 from agents.replay.api import TrajectoryViewSet
-from agents.training.api import TrainedModelViewSet
+from agents.training.trained.api import TrainedModelViewSet
 from annotations.access import api as access
 from annotations.access.api_rules import AnyAccept
 from annotations.access.tokens.granting import MayUse

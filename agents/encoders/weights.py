@@ -27,8 +27,8 @@ _REMOTE = re.compile(r"endpoint:[\w.:/@-]+")
 
 
 class Elsewhere(Protocol):
-    """Weights that lie on other hosts, or are not for everybody. `agents.training.stored` sets it: this module knows no
-    database."""
+    """Weights that lie on other hosts, or are not for everybody. `agents.training.trained.stored` sets it: this module
+    knows no database."""
 
     def local(self, name: str, fetch: bool) -> Path | None:
         """The folder of weights that were trained on another host, on this machine; fetched only if that is asked."""

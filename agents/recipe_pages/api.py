@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from agents.cookbook import saved, starters
 from agents.recipe_pages.serializers import PreparationSerializer, RecipeSerializer
 from agents.recipes import literature
-from agents.training import preparing
+from agents.training.prepare import preparing
 from annotations.access import idempotency, rules
 from annotations.access.api_rules import JobThrottle, StartsWork
 from annotations.access.people import signed_in

@@ -8,7 +8,7 @@ from agents.cookbook.drawing import drawing
 from agents.models import Run, SavedRecipe
 from agents.recipes import published
 from agents.recipes.literature import Recipe
-from agents.training import preparing
+from agents.training.prepare import preparing
 from annotations.access import rules
 from annotations.access.rules import User
 

@@ -10,7 +10,7 @@ from agents.cookbook import saved
 from agents.recipe_pages.forms import DeriveForm
 from agents.recipe_pages.page import list_context, recipe_context
 from agents.recipes.literature import Recipe
-from agents.training import preparing
+from agents.training.prepare import preparing
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.text.amounts import amount

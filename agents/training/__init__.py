@@ -1,11 +1,10 @@
 """Trains rankers, planners, world models and value functions.
 
-Core (no Django): settings, loop, checkpoints, tasks, the model card. Shell: `rows` (database rows to examples) and
-`jobs` (the background job and its rows).
+At the top lies the background job (`jobs`), a slice of it (`work`) and what is said before one begins: settings, texts,
+what is asked of language models. Core (no Django): settings, and files of the rooms that say so.
 
-May import `cookbook`, `encoders`, `generators`, `learned`, `llm`, `memory`, `models`, `prompts`, `recipes`, `runs`,
-`stages`, `stages/compose`, `stages/imagine`, `stages/rank`, `stages/recall`, `stages/simplify`, `weblinx`, `words`,
-`world_model`, `annotations/access`, `annotations/access/trail`, `annotations/corpus`, `annotations/dom`,
-`annotations/hosts`, `annotations/jobs`, `annotations/models`, `annotations/models/accounts`, `annotations/models/jobs`,
-`annotations/sample`, `annotations/sandbox`, `annotations/storage` and `annotations/text`.
+May import `cookbook`, `encoders`, `llm`, `memory`, `models`, `prompts`, `recipes`, `runs`, `stages`, `stages/imagine`,
+`stages/rank`, `stages/recall`, `training/fit`, `training/kinds`, `training/samples`, `training/trained`,
+`annotations/access`, `annotations/hosts`, `annotations/jobs`, `annotations/models`, `annotations/models/accounts`,
+`annotations/models/jobs`, `annotations/storage` and `annotations/text`.
 """

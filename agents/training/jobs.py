@@ -30,7 +30,7 @@ from agents.training import lessons
 from agents.training.asking import told_ahead
 from agents.training.given_texts import given
 from agents.training.rationales import ShownReasons, shown_reasons
-from agents.training.rows import SplitRows
+from agents.training.samples.rows import SplitRows
 from agents.training.settings import SETTINGS, PlannerSettings, make_settings, unread
 from annotations.access import rules
 from annotations.jobs import running as work
@@ -256,7 +256,7 @@ def _lacking(recipe: Recipe | None) -> str:
 
 def run_training(job: Job) -> bool:
     """Train for one slice; True when another must go on. An error that it raises fails the job with its message."""
-    from agents.training.stored import WORKING, StoredCheckpoint, StoredModel
+    from agents.training.trained.stored import WORKING, StoredCheckpoint, StoredModel
     from agents.training.work import Work
 
     begun, before = time.monotonic(), job.progress.get("seconds", 0)

@@ -14,9 +14,9 @@ from agents.prompts.packs import PACKAGED
 from agents.recipes.literature import Recipe, asked_model
 from agents.runs import writers
 from agents.stages.registry import LANGUAGE_MODELS, planner_named
-from agents.training.left_out import LeftOut
-from agents.training.loop import TrainingError
-from agents.training.rows import SplitRows
+from agents.training.fit.loop import TrainingError
+from agents.training.samples.left_out import LeftOut
+from agents.training.samples.rows import SplitRows
 from agents.training.settings import PlannerSettings, make_settings
 from annotations.models import Dataset, Split, Step
 from annotations.text.amounts import amount

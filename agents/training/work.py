@@ -12,20 +12,23 @@ from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.runs.building import build_training
 from agents.stages.registry import planner_named, predicts_objective
-from agents.training import card
-from agents.training.action_rows import ActionRows
-from agents.training.asked import Asked
 from agents.training.asking import llm_within_budget
-from agents.training.checkpoint import forget_checkpoint
-from agents.training.language import CausalTask, Seq2SeqTask
-from agents.training.left_out import LeftOut
+from agents.training.fit.checkpoint import forget_checkpoint
+from agents.training.fit.loop import TrainingError, TrainingProgress, TrainingTask, train
+from agents.training.fit.together import joined, processes, together
+from agents.training.fit.weights import load_tokenizer
+from agents.training.kinds.language import CausalTask, Seq2SeqTask
+from agents.training.kinds.ranking import CrossEncoderTask, DualEncoderTask
 from agents.training.lessons import Lessons
-from agents.training.loop import TrainingError, TrainingProgress, TrainingTask, train
-from agents.training.pairs import Pairs, cross_encoder_lines, dual_encoder_lines, prepare
-from agents.training.ranking import CrossEncoderTask, DualEncoderTask
 from agents.training.rationales import ShownReasons, shown_reasons
-from agents.training.rows import RankingRows, SplitRows, StepRows, as_set
-from agents.training.samples import KeptSamples, PageSamples
+from agents.training.samples.action_rows import ActionRows
+from agents.training.samples.asked import Asked
+from agents.training.samples.left_out import LeftOut
+from agents.training.samples.pairs import Pairs, cross_encoder_lines, dual_encoder_lines, prepare
+from agents.training.samples.rows import RankingRows, SplitRows, StepRows, as_set
+from agents.training.samples.tokens import KeptSamples, PageSamples
+from agents.training.samples.trajectory_rows import TrajectoryRows
+from agents.training.samples.transition_rows import TransitionRows
 from agents.training.settings import (
     CausalSettings,
     CrossEncoderSettings,
@@ -35,11 +38,8 @@ from agents.training.settings import (
     make_settings,
     read_settings,
 )
-from agents.training.together import joined, processes, together
-from agents.training.trajectory_rows import TrajectoryRows
-from agents.training.transition_rows import TransitionRows
+from agents.training.trained import card
 from agents.training.unpacking import unpacked
-from agents.training.weights import load_tokenizer
 from annotations.models import Split
 from annotations.models.jobs.jobs import LOADING
 
@@ -77,7 +77,7 @@ class Work:
         if not self.rows.conversation_ids:
             raise TrainingError("there are no train conversations")
         if self.model.kind == TrainedModel.Kind.GROUNDED:
-            from agents.training.grounded import train_grounded
+            from agents.training.kinds.grounded import train_grounded
 
             state = train_grounded(self)
             if state == "paused":

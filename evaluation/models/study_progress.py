@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from agents.models import Run, Trajectory, TrajectoryStep
 from agents.models.runs import RunQuerySet
-from agents.training.ahead import WorkQueue
+from agents.training.prepare.ahead import WorkQueue
 from annotations.shown_progress import ShownProgress, ago_text, counts_text, pace_text
 from annotations.text.amounts import amount
 from evaluation.models.shards import Shard, ShardQuerySet

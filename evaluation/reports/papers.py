@@ -15,7 +15,7 @@ from agents.recipes import differences, literature, published
 from agents.recipes.literature import RECIPES, Recipe
 from agents.recipes.published import PrintedRow
 from agents.stages.registry import planner_of
-from agents.training.preparing import Offer, Preparing
+from agents.training.prepare.preparing import Offer, Preparing
 from annotations.datasets import READERS
 from annotations.models import Dataset
 from evaluation.metrics import label

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_GET
 
 from agents.models import Run
 from agents.recipes import published
-from agents.training import preparing
+from agents.training.prepare import preparing
 from annotations.access import rules
 from annotations.access.downloads import attachment
 from annotations.models import Dataset

@@ -16,8 +16,8 @@ from agents.models.spending import BudgetLimits
 from agents.recipes.key_values import settings_given
 from agents.recipes.literature import Recipe
 from agents.stages.registry import searched
-from agents.training import preparing
-from agents.training.preparing import Offer, Preparing
+from agents.training.prepare import preparing
+from agents.training.prepare.preparing import Offer, Preparing
 from annotations.access import rules
 from annotations.access.rules import User
 from annotations.forms import MOST, MOST_BIG, choice_field

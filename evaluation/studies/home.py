@@ -12,7 +12,7 @@ from agents.cookbook import saved
 from agents.models import Run
 from agents.recipes import literature
 from agents.stages.registry import searched
-from agents.training import preparing
+from agents.training.prepare import preparing
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.access.rules import User

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from agents.cookbook import saved
-from agents.training import preparing
+from agents.training.prepare import preparing
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.campaigns.queue import waiting

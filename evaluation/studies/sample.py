@@ -21,7 +21,7 @@ from agents.models.spending import BudgetLimits
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.stages.registry import planner_of, searched
-from agents.training import preparing
+from agents.training.prepare import preparing
 from annotations.models import Dataset, Project
 from annotations.models.accounts.projects import Account
 from annotations.text.amounts import amount

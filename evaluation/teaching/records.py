@@ -14,7 +14,7 @@ from typing import Any
 
 from agents.observations import RecordedConversation
 from agents.prompts.packs import webnav
-from agents.training.examples import generator
+from agents.training.samples.examples import generator
 from agents.types import Action, Observation
 from agents.words.shown_page import PageTask, PageWording, Paradigm, format_input
 from annotations.dom.elements import elements

@@ -15,12 +15,12 @@ from transformers import AutoModelForCausalLM
 from agents.encoders.adapters import FILE, base_of, load
 from agents.generators.local import LocalGenerator
 from agents.llm.protocol import Message
-from agents.training import language
-from agents.training.language import CausalTask, Seq2SeqTask
-from agents.training.loop import train
+from agents.training.fit.loop import train
+from agents.training.fit.weights import load_tokenizer
+from agents.training.kinds import language
+from agents.training.kinds.language import CausalTask, Seq2SeqTask
 from agents.training.presets import PRESETS
 from agents.training.settings import CausalSettings, make_settings
-from agents.training.weights import load_tokenizer
 from agents.words.generator import ChatPrompt
 from tests.agents.training_world import TextSamples, text_pairs
 from tests.quick import first_is_quick

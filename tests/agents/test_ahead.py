@@ -3,8 +3,8 @@
 import pytest
 
 from agents.models import Run
-from agents.training import preparing
-from agents.training.ahead import NOTHING, Ahead, WorkQueue
+from agents.training.prepare import preparing
+from agents.training.prepare.ahead import NOTHING, Ahead, WorkQueue
 from annotations.models import Dataset, Job
 from tests import factories
 from tests.agents.test_preparing import make_dataset

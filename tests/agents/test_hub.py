@@ -12,7 +12,7 @@ from agents.encoders import hub, weights
 from agents.recipes import literature
 from agents.stages.kind import CannotRun
 from agents.stages.models import loaded
-from agents.training.stored import StoredWeights
+from agents.training.trained.stored import StoredWeights
 from annotations.models import Worker
 from tests import factories
 

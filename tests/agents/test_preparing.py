@@ -17,10 +17,10 @@ from agents.recipes import literature
 from agents.recipes.declaring import values_of
 from agents.recipes.literature import RECIPES
 from agents.stages.rank.cross_encoder import CrossEncoderRanker
-from agents.training import ahead, preparing
-from agents.training.pairs import Pairs
-from agents.training.preparing import Preparing
-from agents.training.ranking import CrossEncoderTask
+from agents.training.kinds.ranking import CrossEncoderTask
+from agents.training.prepare import ahead, preparing
+from agents.training.prepare.preparing import Preparing
+from agents.training.samples.pairs import Pairs
 from agents.training.settings import CrossEncoderSettings
 from annotations.models import Dataset, Job, Split
 from annotations.sample.project import parts

@@ -19,8 +19,8 @@ from agents.recipes.literature import RECIPES
 from agents.runs.building import build_pipeline
 from agents.stages.kind import CannotRun, Parts
 from agents.stages.registry import texts_of, unfit
-from agents.training.card import Training, card
 from agents.training.jobs import start_training
+from agents.training.trained.card import Training, card
 from annotations.models import Dataset, Split
 from evaluation.studies import running
 from tests import factories

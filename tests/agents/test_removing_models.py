@@ -6,7 +6,7 @@ from agents.encoders import weights
 from agents.models import SavedRecipe, TrainedModel
 from agents.recipes import literature
 from agents.recipes.literature import RECIPES
-from agents.training.removing import ModelRemoval
+from agents.training.trained.removing import ModelRemoval
 from annotations.hosts.identity import host_id
 from annotations.models import Job, Worker
 from annotations.storage import store

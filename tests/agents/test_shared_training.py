@@ -13,7 +13,7 @@ from agents.models import TrainedModel
 from agents.recipes import literature
 from agents.training.jobs import run_inline, start_training
 from agents.training.placing import needs_of
-from agents.training.stored import StoredModel
+from agents.training.trained.stored import StoredModel
 from annotations.hosts.identity import host_id
 from annotations.jobs import placement, running
 from annotations.models import Job, Worker

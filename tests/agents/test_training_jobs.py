@@ -17,9 +17,9 @@ from agents.models import TrainedModel
 from agents.recipes import literature
 from agents.runs.building import build_training
 from agents.stages.registry import training_of
-from agents.training import rows as training_rows
 from agents.training.jobs import run_inline, start_training
-from agents.training.rows import SplitRows, StepRows, as_set
+from agents.training.samples import rows as training_rows
+from agents.training.samples.rows import SplitRows, StepRows, as_set
 from agents.training.settings import make_settings, read_settings, unread
 from annotations.jobs import running
 from annotations.models import Job

@@ -9,8 +9,8 @@ import torch
 from agents.encoders import weights
 from agents.models import TrainedModel
 from agents.training.jobs import run_inline, start_training
-from agents.training.pairs import Lines
-from agents.training.rows import RankingRows, SplitRows
+from agents.training.samples.pairs import Lines
+from agents.training.samples.rows import RankingRows, SplitRows
 from agents.training.settings import make_settings
 from annotations.corpus.importing import import_files
 from annotations.jobs import running

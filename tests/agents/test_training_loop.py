@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from agents.training import loop
-from agents.training.checkpoint import FILE, load_checkpoint, save_checkpoint
-from agents.training.language import Seq2SeqTask
-from agents.training.loop import TrainingError, TrainingProgress, train
+from agents.training.fit import loop
+from agents.training.fit.checkpoint import FILE, load_checkpoint, save_checkpoint
+from agents.training.fit.loop import TrainingError, TrainingProgress, train
+from agents.training.fit.weights import load_tokenizer
+from agents.training.kinds.language import Seq2SeqTask
 from agents.training.settings import PlannerSettings, make_settings
-from agents.training.weights import load_tokenizer
 from tests.agents.training_world import TextSamples, text_pairs
 from tests.tiny_models import tiny_t5
 
@@ -97,7 +97,7 @@ import sys, torch
 torch.set_num_threads(1)
 from pathlib import Path
 from agents.training.settings import make_settings
-from agents.training.loop import train
+from agents.training.fit.loop import train
 from tests.agents.test_training_loop import SMALL, make_task
 base, folder = sys.argv[1:]
 settings = make_settings("seq2seq", SMALL | {"epochs": 12, "checkpoint_seconds": 0})

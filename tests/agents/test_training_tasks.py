@@ -7,15 +7,15 @@ import pytest
 import torch
 from transformers import AutoModelForSeq2SeqLM
 
-from agents.training.examples import CandidateDraw, RankingStep, cross_encoder_draws, dual_encoder_draws
-from agents.training.language import IGNORED, CausalTask, Seq2SeqTask
-from agents.training.left_out import LeftOut
-from agents.training.loop import TrainingError, train
-from agents.training.pairs import Pairs, cross_encoder_lines, dual_encoder_lines, prepare
-from agents.training.ranking import CrossEncoderTask, DualEncoderTask, hit_rates
-from agents.training.samples import PageSamples
+from agents.training.fit.loop import TrainingError, train
+from agents.training.fit.weights import load_model, load_tokenizer
+from agents.training.kinds.language import IGNORED, CausalTask, Seq2SeqTask
+from agents.training.kinds.ranking import CrossEncoderTask, DualEncoderTask, hit_rates
+from agents.training.samples.examples import CandidateDraw, RankingStep, cross_encoder_draws, dual_encoder_draws
+from agents.training.samples.left_out import LeftOut
+from agents.training.samples.pairs import Pairs, cross_encoder_lines, dual_encoder_lines, prepare
+from agents.training.samples.tokens import PageSamples
 from agents.training.settings import make_settings
-from agents.training.weights import load_model, load_tokenizer
 from annotations.dom.limits import PageError
 from tests.agents.training_world import (
     ListedRows,

@@ -5,10 +5,10 @@ import sys
 import pytest
 import torch
 
-from agents.training import loop
-from agents.training.loop import TrainingError, train
+from agents.training.fit import loop
+from agents.training.fit.loop import TrainingError, train
+from agents.training.fit.together import together
 from agents.training.settings import make_settings
-from agents.training.together import together
 from tests.agents.test_training_loop import ROOT, SMALL, assert_same, make_base, make_task, weights
 
 pytestmark = pytest.mark.slow
@@ -16,8 +16,8 @@ PLAIN = """
 import sys, torch
 torch.set_num_threads(1)
 from pathlib import Path
-from agents.training import loop
-from agents.training.together import joined
+from agents.training.fit import loop
+from agents.training.fit.together import joined
 from tests.agents.test_training_together import CHANGES, SMALL, make_settings, make_task, plain_steps
 loop._optimizer = plain_steps
 settings = make_settings("seq2seq", SMALL | CHANGES)

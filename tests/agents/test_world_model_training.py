@@ -15,13 +15,13 @@ from agents.models import TrainedModel
 from agents.observations import RecordedConversation
 from agents.prompts.packs import webnav
 from agents.recipes import literature
-from agents.training import card
 from agents.training.given_texts import given
 from agents.training.jobs import run_inline, start_training
 from agents.training.mismatches import unlike_training
-from agents.training.rows import SplitRows
+from agents.training.samples.rows import SplitRows
+from agents.training.samples.transition_rows import TransitionRows
 from agents.training.settings import make_settings
-from agents.training.transition_rows import TransitionRows
+from agents.training.trained import card
 from agents.training.unpacking import unpacked
 from annotations.corpus.store import ConversationStore
 from annotations.models import Conversation, Dataset, Job

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agents.training.examples import PlanningStep, RankingStep
-from agents.training.pairs import LinesOf, Pairs, prepare
-from agents.training.samples import PromptAndAnswer
+from agents.training.samples.examples import PlanningStep, RankingStep
+from agents.training.samples.pairs import LinesOf, Pairs, prepare
+from agents.training.samples.tokens import PromptAndAnswer
 from agents.words.past_step import PastStep
 from annotations.sample.build import build_website
 from annotations.sample.weblinx import build

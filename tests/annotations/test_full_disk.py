@@ -13,7 +13,7 @@ from django.http import HttpResponse
 from django.test import Client
 from redis.exceptions import ResponseError
 
-from agents.training.checkpoint import FILE, save_checkpoint
+from agents.training.fit.checkpoint import FILE, save_checkpoint
 from annotations.jobs import full_disk, running
 from annotations.models import Job
 from tests import factories

@@ -4,8 +4,8 @@ from itertools import groupby
 
 import pytest
 
-from agents.training.examples import RankingStep
-from agents.training.pairs import dual_encoder_lines
+from agents.training.samples.examples import RankingStep
+from agents.training.samples.pairs import dual_encoder_lines
 from agents.training.settings import DualEncoderSettings
 from agents.weblinx.actions import history_call
 from agents.weblinx.documents import documents, ranked_turns, shorten, training_documents, visible_boxes

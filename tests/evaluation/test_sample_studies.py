@@ -10,7 +10,7 @@ from agents.cookbook.lacking import missing
 from agents.llm.embedded import SMOLLM2
 from agents.models import Run, SavedRecipe
 from agents.recipes.literature import RECIPES
-from agents.training import preparing
+from agents.training.prepare import preparing
 from annotations.models import Split
 from annotations.sample.project import EARLY, make_demo_accounts, parts
 from evaluation.models import Score, Study

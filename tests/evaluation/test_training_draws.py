@@ -16,9 +16,9 @@ from agents.runs.building import build_training
 from agents.stages.kind import Parts
 from agents.stages.registry import training_of
 from agents.stages.simplify import snippets
-from agents.training.examples import CandidateDraw
-from agents.training.rows import SplitRows, StepRows
-from agents.training.samples import PageSamples
+from agents.training.samples.examples import CandidateDraw
+from agents.training.samples.rows import SplitRows, StepRows
+from agents.training.samples.tokens import PageSamples
 from agents.training.settings import PlannerSettings, make_settings
 from agents.types import Observation, RankedCandidate, RecordedStep
 from agents.words.past_step import PastStep

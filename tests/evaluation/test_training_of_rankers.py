@@ -13,7 +13,7 @@ from agents.stages.kind import Parts
 from agents.stages.rank.kinds import Ranked
 from agents.stages.registry import RANKERS, chosen, trained_for, training_of
 from agents.training.mismatches import unlike_training
-from agents.training.rows import RankingRows, SplitRows
+from agents.training.samples.rows import RankingRows, SplitRows
 from agents.training.settings import make_settings
 from agents.training.work import Work
 from agents.types import Observation

@@ -25,14 +25,14 @@ from agents.recipes.literature import Recipe
 from agents.runs.building import build_training
 from agents.stages.kind import Parts
 from agents.stages.registry import trained_for, training_of
-from agents.training.card import Training, card
+from agents.training.fit.loop import TrainingError
 from agents.training.jobs import start_training
-from agents.training.loop import TrainingError
 from agents.training.mismatches import unlike_training
 from agents.training.rationales import ShownReasons
-from agents.training.rows import SplitRows, StepRows
-from agents.training.samples import PageSamples
+from agents.training.samples.rows import SplitRows, StepRows
+from agents.training.samples.tokens import PageSamples
 from agents.training.settings import PlannerSettings, make_settings
+from agents.training.trained.card import Training, card
 from agents.training.work import Work
 from agents.types import DecisionUsage, Observation, RankedCandidate
 from agents.words.generator import Generated, PlannerPrompt

@@ -20,12 +20,12 @@ from agents.recipes.literature import Recipe
 from agents.runs.building import build_training
 from agents.stages.kind import Parts
 from agents.stages.registry import texts_of, told, training_of
-from agents.training.asked import Asked
 from agents.training.jobs import as_asked
 from agents.training.mismatches import unlike_training
-from agents.training.rows import SplitRows
+from agents.training.samples.asked import Asked
+from agents.training.samples.rows import SplitRows
+from agents.training.samples.trajectory_rows import TrajectoryRows
 from agents.training.settings import PlannerSettings, make_settings
-from agents.training.trajectory_rows import TrajectoryRows
 from agents.words.trajectory_parse import in_backticks, parse_act
 from annotations.models import Dataset, Split
 from tests import factories

@@ -11,8 +11,8 @@ from agents.live import running as live_running
 from agents.live.goals import LiveGoals, new_goals
 from agents.models import AskedAction, CannotDrive, Drive, HeldStep, Trajectory, TrajectoryStep
 from agents.models import driving as driving_rows
-from agents.training.grounded import examples
-from agents.training.rows import SplitRows
+from agents.training.kinds.grounded import examples
+from agents.training.samples.rows import SplitRows
 from agents.types import Observation
 from annotations.jobs import stopping
 from annotations.models import Dataset, Step

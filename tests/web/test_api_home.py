@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.db import connections
 
-from agents.training import ahead
+from agents.training.prepare import ahead
 from annotations.models import Job, Membership, Split
 from evaluation.comparing.steps import RunDifferences
 from evaluation.studies.home import next_thing

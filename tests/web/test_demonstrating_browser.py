@@ -11,8 +11,8 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from agents.models import Drive, Trajectory, TrajectoryStep
-from agents.training.grounded import examples
-from agents.training.rows import SplitRows
+from agents.training.kinds.grounded import examples
+from agents.training.samples.rows import SplitRows
 from annotations.models import Conversation, Dataset, Project, Role, Step
 from evaluation.models import Study
 from evaluation.studies.running import run_inline

@@ -15,8 +15,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from agents.environments.process import EnvironmentProcess
 from agents.live.goals import LiveGoals, new_goals
 from agents.models import Drive, Trajectory, TrajectoryStep
-from agents.training.grounded import examples
-from agents.training.rows import SplitRows
+from agents.training.kinds.grounded import examples
+from agents.training.samples.rows import SplitRows
 from annotations.models import Conversation, Dataset, Role, Step
 from evaluation.models import Study
 from evaluation.studies.running import create_study, run_inline

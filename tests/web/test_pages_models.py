@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from agents.models import TrainedModel
-from agents.training.plots import PLOT_HEIGHT, PLOT_WIDTH, plots
+from agents.training.trained.plots import PLOT_HEIGHT, PLOT_WIDTH, plots
 from annotations.models import Job
 from tests import factories, signed_in
 

@@ -16,7 +16,7 @@ from agents.cookbook.starters import missing
 from agents.models import ExemplarSet, SavedRecipe
 from agents.recipes import published
 from agents.recipes.literature import RECIPES
-from agents.training import preparing
+from agents.training.prepare import preparing
 from agents.types import STAGES
 from annotations.models import Project
 from tests import factories
@@ -126,7 +126,9 @@ def test_a_recipe_shows_what_it_has_reached_here_beside_its_relatives() -> None:
 
 
 def test_a_recipe_whose_workflows_are_not_written_is_not_said_to_be_ready(monkeypatch) -> None:
-    monkeypatch.setattr("agents.training.preparing._training", lambda starter, dataset: None)  # rankers are here
+    monkeypatch.setattr(
+        "agents.training.prepare.preparing._training", lambda starter, dataset: None
+    )  # rankers are here
     monkeypatch.setattr("agents.recipe_pages.page.starters.told_of", lambda recipes: [([], []) for _ in recipes])
     conversation = factories.make_conversation(split="train")
     reader = client_of(factories.make_user("reader", conversation.dataset.project))

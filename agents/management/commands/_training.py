@@ -13,9 +13,9 @@ from agents.management.changes import add_changes, add_limits, changes_in, limit
 from agents.models import TrainedModel
 from agents.recipes.literature import Recipe
 from agents.stages.registry import RANKERS, trained_for
-from agents.training import card
 from agents.training.jobs import BASES, as_asked, run_inline, start_training
 from agents.training.presets import TrainingPreset
+from agents.training.trained import card
 from annotations.jobs.following import Standing, follow
 from annotations.management.named import dataset_named
 from annotations.models import Dataset, Job, Split

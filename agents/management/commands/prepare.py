@@ -11,8 +11,8 @@ from django.core.management.base import BaseCommand, CommandError
 from agents.cookbook import saved, starters
 from agents.management.memory_jobs import end, tell_errors
 from agents.recipes.literature import Recipe
-from agents.training import preparing
-from agents.training.preparing import Ingredient, Preparing
+from agents.training.prepare import preparing
+from agents.training.prepare.preparing import Ingredient, Preparing
 from annotations.management.named import dataset_named
 from annotations.models import Dataset
 

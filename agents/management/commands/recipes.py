@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from agents.cookbook import deviations, saved, sentences
 from agents.recipes import published
 from agents.recipes.literature import Recipe, to_dict
-from agents.training import preparing
+from agents.training.prepare import preparing
 from annotations.models import Project
 
 

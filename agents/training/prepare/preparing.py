@@ -24,7 +24,8 @@ from agents.models import ExemplarSet, TrainedModel
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.stages import registry
-from agents.training.ahead import (
+from agents.training.jobs import start_training
+from agents.training.prepare.ahead import (
     MOST_STEPS,
     NOTHING,
     Ahead,
@@ -33,7 +34,6 @@ from agents.training.ahead import (
     induction_seconds,
     training_seconds,
 )
-from agents.training.jobs import start_training
 from annotations.access import rules
 from annotations.models import Dataset, Job, Project, Split
 from annotations.models.accounts.projects import Account, User

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agents.encoders import adapters
-from agents.training.samples import PromptAndAnswer, Samples
+from agents.training.fit.weights import load_model
+from agents.training.samples.tokens import PromptAndAnswer, Samples
 from agents.training.settings import CausalSettings, PlannerSettings
-from agents.training.weights import load_model
 
 if TYPE_CHECKING:
     import torch

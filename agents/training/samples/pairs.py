@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
-from agents.training.examples import RankingStep, cross_encoder_draws, dual_encoder_draws, generator
+from agents.training.samples.examples import RankingStep, cross_encoder_draws, dual_encoder_draws, generator
 from agents.training.settings import CrossEncoderSettings, DualEncoderSettings
 
 ConversationsAfter = Callable[[int], Iterator[tuple[int, list[Any]]]]

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from agents.encoders.weights import is_named_in
 from agents.models import Run, SavedRecipe, TrainedModel
-from agents.training.stored import CACHE
+from agents.training.trained.stored import CACHE
 from annotations.access.rules import User
 from annotations.hosts.identity import host_id
 from annotations.models import Job, Worker

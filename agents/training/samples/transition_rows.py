@@ -13,7 +13,7 @@ from agents.observations import RecordedConversation, past_action
 from agents.prompts.packs import Pack, webnav
 from agents.stages.imagine.model_questions import NOTHING_DONE, cut_tree
 from agents.stages.imagine.scores import progress_labels
-from agents.training.rows import PairRows, SplitRows
+from agents.training.samples.rows import PairRows, SplitRows
 from agents.training.settings import PlannerSettings
 from agents.words.generator import ChatPrompt
 from agents.world_model.records import answer, described

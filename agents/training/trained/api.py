@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from agents.models import TrainedModel
-from agents.training.removing import ModelInUse, ModelRemoval
+from agents.training.trained.removing import ModelInUse, ModelRemoval
 from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.corpus.serializers import UsernameField
 

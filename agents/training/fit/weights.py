@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agents.encoders import adapters, weights
-from agents.training.loop import TrainingError
+from agents.training.fit.loop import TrainingError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

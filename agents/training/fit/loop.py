@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
-from agents.training.checkpoint import load_checkpoint, save_checkpoint
+from agents.training.fit.checkpoint import load_checkpoint, save_checkpoint
 from agents.training.settings import LoopSettings
 
 if TYPE_CHECKING:

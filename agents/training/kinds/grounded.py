@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from agents.encoders.embedding import load_encoder
 from agents.learned.examples import OPERATIONS, Example
 from agents.models import TrainedModel
-from agents.training.loop import TrainingError
-from agents.training.rows import SplitRows
+from agents.training.fit.loop import TrainingError
+from agents.training.samples.rows import SplitRows
 from agents.training.settings import changed
 from annotations.models.jobs.jobs import LOADING
 

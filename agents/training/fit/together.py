@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import BinaryIO
 
-from agents.training.loop import TrainingError
+from agents.training.fit.loop import TrainingError
 
 READY = b"ready\n"
 END_SECONDS = 30  # for the others to end by themselves, when they are through the loop or have failed

@@ -15,8 +15,8 @@ from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.runs.weblinx_demos import demo_of
 from agents.stages.kind import Parts
-from agents.training.asked import Asked
-from agents.training.rows import PairRows, SplitRows
+from agents.training.samples.asked import Asked
+from agents.training.samples.rows import PairRows, SplitRows
 from agents.training.settings import PlannerSettings
 from agents.weblinx.prompt import prompt_turns, target
 

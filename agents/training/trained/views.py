@@ -11,11 +11,11 @@ from django.views.decorators.http import require_GET, require_POST
 
 from agents.cookbook import starters
 from agents.models import TrainedModel
-from agents.training.card import CARD, use_of
-from agents.training.plots import PLOT_HEIGHT, PLOT_WIDTH, plots
-from agents.training.plots import rows as rows_of
-from agents.training.removing import ModelInUse, ModelRemoval
-from agents.training.stored import StoredModel
+from agents.training.trained.card import CARD, use_of
+from agents.training.trained.plots import PLOT_HEIGHT, PLOT_WIDTH, plots
+from agents.training.trained.plots import rows as rows_of
+from agents.training.trained.removing import ModelInUse, ModelRemoval
+from agents.training.trained.stored import StoredModel
 from annotations.access import rules
 from annotations.access.downloads import attachment, safe_cell
 from annotations.access.people import signed_in

@@ -13,9 +13,9 @@ from agents.stages.compose.pages import opening
 from agents.stages.compose.shots import shot_messages
 from agents.stages.simplify.groups import snippet_settings
 from agents.stages.simplify.snippets import SnippetSettings, snippet
-from agents.training.examples import CandidateDraw, PlanningRows, PlanningStep, generator
-from agents.training.left_out import LeftOut
-from agents.training.pairs import Lines
+from agents.training.samples.examples import CandidateDraw, PlanningRows, PlanningStep, generator
+from agents.training.samples.left_out import LeftOut
+from agents.training.samples.pairs import Lines
 from agents.training.settings import PlannerSettings
 from agents.words.past_step import PastStep
 from agents.words.sequence import MAX_PIECE, PagePart, input_ids, label_ids, page_messages

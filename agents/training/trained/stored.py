@@ -14,7 +14,7 @@ from typing import Any
 
 from agents.encoders.weights import STARTER
 from agents.models import TrainedModel
-from agents.training.checkpoint import FILE
+from agents.training.fit.checkpoint import FILE
 from annotations.access import rules
 from annotations.access.trail.events import present
 from annotations.hosts.identity import host_id

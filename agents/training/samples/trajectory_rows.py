@@ -11,9 +11,9 @@ from agents.generators.local import prompt_ids
 from agents.observations import RecordedConversation
 from agents.pipeline import Pipeline
 from agents.stages.registry import told
-from agents.training.asked import Asked
-from agents.training.left_out import LeftOut
-from agents.training.rows import PairRows, SplitRows
+from agents.training.samples.asked import Asked
+from agents.training.samples.left_out import LeftOut
+from agents.training.samples.rows import PairRows, SplitRows
 from agents.training.settings import PlannerSettings
 from agents.types import Decision, RecordedStep
 from agents.words.trajectory import answer

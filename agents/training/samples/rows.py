@@ -17,11 +17,11 @@ from agents.runs.weblinx_demos import demo_of
 from agents.stages.rank.dmr import weblinx_text
 from agents.stages.rank.inputs import PUBLISHED, RankingInput, candidate_input, element_input
 from agents.stages.registry import told
-from agents.training.examples import PlanningStep, RankingStep
-from agents.training.left_out import LeftOut
+from agents.training.fit.weights import load_tokenizer
 from agents.training.lessons import Lessons
+from agents.training.samples.examples import PlanningStep, RankingStep
+from agents.training.samples.left_out import LeftOut
 from agents.training.settings import CrossEncoderSettings, DualEncoderSettings, LoopSettings, PlannerSettings
-from agents.training.weights import load_tokenizer
 from agents.types import Observation, RecordedStep
 from agents.weblinx.documents import training_documents
 from agents.weblinx.query import dmr_query

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from agents.models import (
     TrainedModel,
 )
-from agents.training.removing import ModelRemoval
+from agents.training.trained.removing import ModelRemoval
 from annotations.admin_base import MadeElsewhere
 
 

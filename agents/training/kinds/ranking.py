@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agents.training.examples import RankingStep
-from agents.training.pairs import Pairs
+from agents.training.fit.weights import load_model, load_tokenizer
+from agents.training.samples.examples import RankingStep
+from agents.training.samples.pairs import Pairs
 from agents.training.settings import CrossEncoderSettings, DualEncoderSettings
-from agents.training.weights import load_model, load_tokenizer
 
 if TYPE_CHECKING:
     import torch

@@ -1,0 +1,4 @@
+"""What is fitted, a file a kind: rankers, planners that write their answer, and the planner `grounded`.
+
+May import `encoders`, `learned`, `models`, `training`, `training/fit`, `training/samples` and all of `annotations`.
+"""

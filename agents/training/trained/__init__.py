@@ -1,0 +1,4 @@
+"""What a training leaves: its files with their card, in the storage of all hosts; shown and deleted.
+
+May import `cookbook`, `encoders`, `models`, `stages`, `training/fit` and all of `annotations`.
+"""
