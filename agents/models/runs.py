@@ -10,8 +10,8 @@ from django.db.models import Avg, Max, Min, OuterRef, Sum
 from django.utils import timezone
 
 from annotations.models import Dataset, Split
+from annotations.models.corpus.tallies import Tally
 from annotations.models.jobs.worker_leases import Leased
-from annotations.models.tallies import Tally
 from annotations.shown_progress import ShownProgress, ago_text, counts_text, span_text
 
 TOGETHER = timedelta(milliseconds=200)  # steps of a batch are stored within

@@ -17,7 +17,7 @@ from agents.models.runs import Run, RunTally
 from agents.models.trajectories import Trajectory
 from annotations.dom.marks import Mark, MarkKind
 from annotations.models import Operation, Snapshot, Step, Target, Turn
-from annotations.models.tallies import difference_triggers
+from annotations.models.corpus.tallies import difference_triggers
 
 PAGES_HELD = 20
 MARKED_CANDIDATES = 5  # more marks than this hide the page; the list shows the rest one at a time

@@ -14,11 +14,11 @@ from annotations.models.corpus.datasets import Dataset, Website
 from annotations.models.corpus.pages import PageDictionary, Screenshot, Snapshot
 from annotations.models.corpus.rationales import Rationale
 from annotations.models.corpus.source_files import SourceFile
+from annotations.models.corpus.tallies import ConversationTally
 from annotations.models.jobs.jobs import Job
 from annotations.models.jobs.worker_leases import Leased, LeasedQuerySet, LeaseLost
 from annotations.models.jobs.workers import Worker
 from annotations.models.releases.releases import Redaction, Release, ReleasedConversation
-from annotations.models.tallies import ConversationTally
 from annotations.models.work.assignments import Assignment
 from annotations.models.work.bulk_accepts import BulkAccept, HeldBack
 from annotations.models.work.campaigns import DEFAULT_RUBRIC, Campaign, Guideline, Stage

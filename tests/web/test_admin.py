@@ -28,7 +28,7 @@ from annotations.models import (
     Website,
 )
 from annotations.models.corpus.pages import compress
-from annotations.models.tallies import Tally
+from annotations.models.corpus.tallies import Tally
 from evaluation.models import Breakdown, ReviewedRun, ScannedRun, Study
 from tests import factories
 from tests.signed_in import client_of

@@ -23,7 +23,7 @@ from annotations.models.corpus.candidates import unpack_candidates
 from annotations.models.corpus.datasets import Dataset, Website
 from annotations.models.corpus.pages import Screenshot, Snapshot
 from annotations.models.corpus.rationales import Rationale
-from annotations.models.tallies import ConversationTally, difference_triggers, statement_triggers
+from annotations.models.corpus.tallies import ConversationTally, difference_triggers, statement_triggers
 
 AT_ONCE = 20  # conversations in memory while they are read as records
 PEOPLE, UNNAMED = "people", "a model whose name was not kept"  # who wrote a rationale

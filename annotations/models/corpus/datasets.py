@@ -8,7 +8,7 @@ from django.db import connection, models
 from django.db.models import F, OuterRef, Sum
 
 from annotations.models.accounts.projects import Project
-from annotations.models.tallies import ConversationTally
+from annotations.models.corpus.tallies import ConversationTally
 
 COUNTED_AT_ONCE = 20_000  # steps whose pages are counted while somebody waits; more are counted by beat
 RELEASE_VERSION = re.compile(r"[0-9][A-Za-z0-9._-]{0,39}")
