@@ -13,6 +13,7 @@ from typing import BinaryIO, cast
 from a2wsgi.asgi_typing import HTTPScope
 from a2wsgi.wsgi import Body, build_environ
 from django.conf import settings
+from django.http.request import split_domain_port, validate_host
 
 from annotations.access.clients import client_address, client_network, trusts_peer
 from webnav_site.edge import accounts, bodies
@@ -127,7 +128,7 @@ class Door:
         own = headers.get(b"cookie", b"") + headers.get(b"authorization", b"")
         if scope["path"] == "/metrics":  # who asks from a named address is told
             own += scope["client"][0].encode()
-        key = headers.get(b"host", b"") + b" " + own
+        key = _known_host(headers.get(b"host", b"")) + b" " + own
         if key not in probes:
             if own and len(probes) >= PROBES:
                 return None
@@ -138,6 +139,15 @@ class Door:
             )
             probes[key].add_done_callback(lambda _: probes.pop(key))
         return probes[key]
+
+
+def _known_host(host: bytes) -> bytes:
+    """The name in a Host header as far as an answer depends on it, so that nobody can invent names without end: a host
+    of ours by its name, all other ones that we answer to, or not, alike."""
+    name, _ = split_domain_port(host.decode("latin-1"))
+    if name in settings.ALLOWED_HOSTS:
+        return name.encode()
+    return b"*" if validate_host(name, settings.ALLOWED_HOSTS) else b""
 
 
 def _environ(scope: AsgiScope, body: BinaryIO) -> Environ:
