@@ -1,7 +1,9 @@
 """Reading over the API: shapes, paging, filters, constant numbers of queries, hidden gold."""
 
 import json
+from base64 import b64encode
 from datetime import timedelta
+from urllib.parse import quote
 
 import pytest
 from django.db import connection
@@ -152,6 +154,16 @@ def test_a_page_size_that_is_none_is_refused_with_what_would_do(reader: Client, 
     answer = reader.get("/api/conversations/", {"page_size": size})
     assert answer.status_code == 400
     assert answer.json() == {"page_size": ["Give a whole number from 1 to 1,000."]}
+
+
+@pytest.mark.parametrize("place", ["", "\0", "x", "1.5", "-" + "9" * 40, "9" * 40])
+@pytest.mark.parametrize("rows", ["conversations", "snapshots"])
+def test_a_cursor_that_somebody_wrote_is_none_or_finds_its_place(reader: Client, rows: str, place: str) -> None:
+    for reverse in ("", "&r=1", "&o=2"):
+        cursor = b64encode(f"p={quote(place)}{reverse}".encode()).decode()
+        answer = reader.get(f"/api/{rows}/", {"cursor": cursor})
+        assert answer.status_code in (200, 400, 404)
+        assert answer.status_code != 404 or answer.json() == {"detail": "Invalid cursor"}
 
 
 @pytest.mark.parametrize("size", ["", "1", "1000"])

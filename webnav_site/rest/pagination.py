@@ -1,9 +1,11 @@
 """Cursor pagination of the API: links stay valid while rows are added."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from django.core.exceptions import ValidationError as RefusedValue
 from django.db.models import QuerySet
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 
@@ -28,6 +30,18 @@ class StablePagination(CursorPagination):
         if not 1 <= size <= self.max_page_size:
             raise ValidationError({"page_size": [f"Give a whole number from 1 to {self.max_page_size:,}."]})
         return size
+
+    def paginate_queryset(
+        self, queryset: QuerySet | Sequence[Any], request: Request, view: Any = None
+    ) -> list[Any] | None:
+        """The rows of a page. A cursor that somebody has written, with a place that the column cannot have, is no
+        cursor."""
+        try:
+            return super().paginate_queryset(queryset, request, view)
+        except (RefusedValue, TypeError, ValueError) as error:
+            if self.cursor_query_param not in request.query_params:
+                raise
+            raise NotFound(self.invalid_cursor_message) from error
 
     def get_ordering(self, request: Request, queryset: QuerySet, view: Any) -> tuple[str]:
         return (getattr(view, "page_order", "id"),)
