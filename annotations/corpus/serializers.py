@@ -162,14 +162,10 @@ class StepCandidatesSerializer(serializers.Serializer):
 
 
 class SnapshotSerializer(serializers.ModelSerializer):
-    ratio = serializers.SerializerMethodField(help_text="Raw bytes per stored byte.")
-
+    # Not when it was stored and in how many bytes, which tells whether another project had this very page before.
     class Meta:
         model = Snapshot
-        fields = ["sha256", "raw_size", "stored_size", "ratio", "node_count", "created_at"]
-
-    def get_ratio(self, snapshot: Snapshot) -> float:
-        return round(snapshot.ratio, 2)
+        fields = ["sha256", "raw_size", "node_count"]
 
 
 class SnapshotHtmlSerializer(serializers.Serializer):

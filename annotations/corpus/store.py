@@ -64,9 +64,9 @@ class ConversationStore:
     def store(self, records: Sequence[tuple[ConversationRecord, str]]) -> Counter:
         """Store all or none of the records (with their `sha256`; ids must differ) in one transaction.
 
-        Counts `conversations`, `turns`, `steps`, `snapshots`, `without_split` of what was written and `unchanged`
-        of what was there already; under ("kept", what) and ("lost", what) the work of people on conversations that
-        were replaced. Raises Unstorable, PageError, PageTooLarge, or DatabaseError.
+        Counts `conversations`, `turns`, `steps`, `snapshots` (pages of each, also where another project has them) and
+        `without_split` of what was written, `unchanged` of what was there; under ("kept", what) and ("lost", what) the
+        work on conversations that were replaced. Raises Unstorable, PageError, PageTooLarge, or DatabaseError.
         """
         try:
             with transaction.atomic():
@@ -77,7 +77,7 @@ class ConversationStore:
 
     def _store_all(self, records: Sequence[tuple[ConversationRecord, str]]) -> Counter:
         counts: Counter = Counter()
-        created = self._pages.created
+        pages = self._pages.taken
         wanted = [record.source_id for record, _ in records]
         known = dict(self.dataset.conversations.filter(source_id__in=wanted).values_list("source_id", "content_sha256"))
         for record, sha256 in records:
@@ -93,7 +93,7 @@ class ConversationStore:
             counts["turns"] += len(record.turns)
             counts["steps"] += sum(len(turn.steps) for turn in record.turns)
             counts["without_split"] += not (self.split or record.split)
-        counts["snapshots"] = self._pages.created - created
+        counts["snapshots"] = self._pages.taken - pages
         ConversationTally.fold()  # every statement above has added a row
         return counts
 

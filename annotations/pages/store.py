@@ -26,7 +26,7 @@ class PageStore:
     """Stores the pages of one dataset; keeps per website what it needs to train a dictionary."""
 
     def __init__(self) -> None:
-        self.created = 0
+        self.taken = 0  # different pages of each call, whether they were there or not
         self._samples: dict[int, list[int]] = {}  # website id -> snapshots stored without a dictionary
         self._tried: set[int] = set()
 
@@ -48,10 +48,10 @@ class PageStore:
                 for sha256, html in sorted(missing.items())  # one order everywhere, or two imports block each other
             ]
             Snapshot.objects.bulk_create(rows, ignore_conflicts=True)  # another import may have been faster
-            self.created += len(rows)
             found |= _found(missing)
             if dictionary is None and website.pk not in self._tried:
                 self._sample(website, [found[sha256].pk for sha256 in missing])
+        self.taken += len(shas)
         return {html: found[sha256] for html, sha256 in shas.items()}
 
     def _sample(self, website: Website, snapshot_ids: list[int]) -> None:

@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
+from rest_framework.views import APIView
 
 from annotations.text.amounts import whole
 
@@ -32,7 +33,7 @@ class StablePagination(CursorPagination):
         return size
 
     def paginate_queryset(
-        self, queryset: QuerySet | Sequence[Any], request: Request, view: Any = None
+        self, queryset: QuerySet | Sequence[Any], request: Request, view: APIView | None = None
     ) -> list[Any] | None:
         """The rows of a page. A cursor that somebody has written, with a place that the column cannot have, is no
         cursor."""
@@ -43,5 +44,5 @@ class StablePagination(CursorPagination):
                 raise
             raise NotFound(self.invalid_cursor_message) from error
 
-    def get_ordering(self, request: Request, queryset: QuerySet, view: Any) -> tuple[str]:
+    def get_ordering(self, request: Request, queryset: QuerySet, view: APIView) -> tuple[str]:
         return (getattr(view, "page_order", "id"),)
