@@ -20,7 +20,7 @@ from annotations.models import Split
 from evaluation.metrics import label
 from evaluation.metrics.ood import OOD, OOD_SPLITS, IntervalValue, ood_means
 from evaluation.models import Score, Study
-from evaluation.scores.tables import WEBLINX, planners
+from evaluation.scores.tables import WEBLINX, decide_turns, planners
 
 AGENT_METRICS = ("element_accuracy", "operation_f1", "step_success", "turn_success")
 RANKING_METRICS = ("recall@1", "recall@5", "recall@10", "mrr")
@@ -189,7 +189,7 @@ class _DatasetReport:
         no run plans, else those of agents; where none of these is there, whatever is."""
         there = dict.fromkeys(metric for of_run in self.scores.values() for metric in of_run)
         kinds = planners(self.scored)
-        wanted = WEBLINX if kinds == {"action_string"} else AGENT_METRICS if kinds else RANKING_METRICS
+        wanted = WEBLINX if decide_turns(kinds) else AGENT_METRICS if kinds else RANKING_METRICS
         return [metric for metric in wanted if metric in there] or list(there)
 
     def _deviations(self) -> list[ReportDeviation]:

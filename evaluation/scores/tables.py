@@ -1,12 +1,13 @@
 """Lays stored scores out as the tables of a study's page: recipes × metrics with intervals, and their interval plot."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from math import ceil, floor
 
 from agents.environments.task_sets import TALKING
 from agents.models import Run, Trajectory
 from agents.recipes.differences import changed_settings
+from agents.stages.registry import planner_named
 from annotations.text.amounts import amount
 from evaluation.metrics import WEBLINX_LABELS, label
 from evaluation.metrics.apart import caution, count_tied, times_as_many
@@ -119,7 +120,7 @@ def main_metrics(runs: Iterable[Run]) -> tuple[str, ...]:
         return LIVE_TALKS if all(run.dataset.live["environment"] in TALKING for run in runs) else LIVE
     if runs and all(run.is_ranking_only for run in runs):
         return RANKED
-    return WEBLINX if planners(runs) == {"action_string"} else MAIN
+    return WEBLINX if decide_turns(planners(runs)) else MAIN
 
 
 def with_people(metrics: tuple[str, ...], scores: Iterable[Score]) -> tuple[str, ...]:
@@ -130,6 +131,11 @@ def with_people(metrics: tuple[str, ...], scores: Iterable[Score]) -> tuple[str,
 def planners(runs: Iterable[Run]) -> set[str]:
     """The kinds of planners in the runs' recipes; taking the first candidate is not counted as one."""
     return {run.recipe.get("plan", {}).get("kind", "") for run in runs} - {"first"}
+
+
+def decide_turns(planners: Collection[str]) -> bool:
+    """Whether there are planners of these kinds, and all decide WebLINX turns."""
+    return {kind is not None and kind.of_turns for kind in map(planner_named, planners)} == {True}
 
 
 def tables(

@@ -15,7 +15,7 @@ FILES = sorted(path for room in ("agents", "evaluation") for path in (ROOT / roo
 
 
 def asked_by_name(source: str) -> list[str]:
-    """Comparisons of a setting that chooses a kind (`….kind`, `recall.memory`) with the name of one."""
+    """Comparisons of a setting that chooses a kind (`….kind`, `recall.memory`), or of a set, with the name of one."""
     tree = ast.parse(source)
     constants = {
         target.id: node.value
@@ -32,10 +32,14 @@ def asked_by_name(source: str) -> list[str]:
             sides = [node.subject, *(case.pattern for case in node.cases)]  # type: ignore[list-item]
         else:
             continue
-        if any(isinstance(side, ast.Attribute) and side.attr in FIELDS for side in sides):
+        if any(_chooses(side) for side in sides):
             named = {text for side in sides for text in _texts(side, constants)}
             found += [f"{ast.unparse(sides[0])}: {name}" for name in sorted(named & NAMES)]
     return found
+
+
+def _chooses(side: ast.AST) -> bool:
+    return isinstance(side, ast.Set) or (isinstance(side, ast.Attribute) and side.attr in FIELDS)
 
 
 def _texts(side: ast.AST, constants: dict[str, ast.expr]) -> Iterator[str]:
@@ -61,6 +65,7 @@ def test_no_kind_is_asked_for_by_its_name() -> None:
         "settings.kind in ('trained', 'retrieval')",
         "OWN = ('trained', 'retrieval')\nif settings.kind not in OWN: pass",
         "ONE = 'dual_encoder'\nx = '' if recipe.rank.kind != ONE else 'no'",
+        "planners(runs) == {'action_string'}",
         "match recipe.plan.kind:\n    case 'grounded': pass",
     ],
 )
