@@ -15,7 +15,7 @@ from rest_framework.reverse import reverse
 
 from agents.cookbook import saved
 from agents.models import Run
-from agents.runs.api import RunViewSet
+from agents.runs.api import RunSerializer, RunViewSet
 from annotations.access import idempotency, rules
 from annotations.access.api_rules import ForecastThrottle, JobThrottle, ReadOnlyViewSet, StartsWork
 from annotations.access.downloads import attachment
@@ -67,6 +67,9 @@ class ScoredRunViewSet(MetricsMixin, RunViewSet):
     """Runs: one recipe, one split, one seed; with their metrics."""
 
     filterset_class = filters.StudyRunFilter
+
+    def get_serializer_class(self) -> type[RunSerializer]:
+        return RunSerializer if self.action == "list" else serializers.ScoredRunSerializer
 
     def scores(self) -> QuerySet[Score]:
         return Score.objects.filter(run=self.get_object())

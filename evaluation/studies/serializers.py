@@ -5,6 +5,8 @@ from rest_framework import serializers
 
 from agents.models import Run
 from agents.recipes import literature
+from agents.runs.api import RunDetailSerializer
+from agents.training.mismatches import unlike_training
 from annotations.access.requests import OwnRelatedField, RequestSerializer
 from annotations.corpus.serializers import UsernameField
 from annotations.forms import MOST, MOST_BIG
@@ -20,6 +22,18 @@ class StudyRunSerializer(serializers.ModelSerializer):
     class Meta:
         model = Run
         fields = ["id", "recipe_name", "dataset", "split", "seed", "state", "step_count"]
+
+
+class ScoredRunSerializer(RunDetailSerializer):
+    unlike_training = serializers.SerializerMethodField(
+        help_text="A sentence for each model that the recipe gives other inputs than it was trained on."
+    )
+
+    class Meta(RunDetailSerializer.Meta):
+        fields = [*RunDetailSerializer.Meta.fields, "unlike_training"]
+
+    def get_unlike_training(self, run: Run) -> list[str]:
+        return unlike_training(run.recipe, run.dataset.project_id)
 
 
 class StudySerializer(serializers.ModelSerializer):

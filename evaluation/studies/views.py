@@ -8,6 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
+from agents.training.mismatches import unlike_training
 from annotations.access import rules
 from annotations.access.downloads import attachment
 from annotations.access.people import signed_in
@@ -54,6 +55,10 @@ def watch(request: HttpRequest) -> HttpResponse:
 def study(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(_visible(request), pk=pk)
     context = study_context(found, request.GET, rules.rights_of(request))
+    recipes = {run.recipe_sha256: run.recipe for run in context["runs"]}  # often many seeds and splits of one
+    context["unlike"] = list(
+        dict.fromkeys(said for recipe in recipes.values() for said in unlike_training(recipe, found.project_id))
+    )
     return render(request, "evaluation/study.html", context)
 
 
