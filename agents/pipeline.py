@@ -35,8 +35,8 @@ class Pipeline:
 
     @classmethod
     def of(cls, parts: Parts, stages: Collection[str] = STAGES) -> "Pipeline":
-        """The pipeline of the kinds that a recipe chooses. With only some `stages` it is for `reminded` alone.
-        CannotRun says what a kind lacks."""
+        """The pipeline of the kinds that a recipe chooses. With only some `stages` it is for a training: `reminded`, or
+        what is asked of the planner. CannotRun says what a kind lacks."""
         kinds = recipe_kinds(parts.recipe)
         if said := unfit(parts.recipe, parts.words):
             raise CannotRun(said)

@@ -108,7 +108,7 @@ CORE = """
     annotations.edits.edit_ops annotations.edits.warned agents.types agents.pipeline
     agents.trace agents.encoders
     agents.encoders.* agents.recipes agents.recipes.* agents.cookbook.checking agents.cookbook.sentences
-    agents.cookbook.drawing agents.cookbook.lacking agents.stages agents.stages.*
+    agents.cookbook.drawing agents.cookbook.lacking agents.cookbook.learnt_from agents.stages agents.stages.*
     agents.words agents.words.* agents.generators agents.generators.* agents.learned agents.learned.*
     agents.memory.workflow_text agents.llm agents.llm.*
     agents.prompts agents.prompts.*

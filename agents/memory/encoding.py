@@ -7,7 +7,7 @@ from agents.encoders.embedding import CachedEncoder, load_encoder
 from agents.memory.build import SnippetForm
 from agents.recipes.literature import Recipe
 from agents.stages.models import KEPT_MODELS, loaded
-from agents.stages.registry import ranking_of
+from agents.stages.registry import ranker_embeds
 
 
 @lru_cache(maxsize=KEPT_MODELS)
@@ -29,9 +29,3 @@ def memory_encoder(recipe: Recipe) -> CachedEncoder:
     name = recipe.rank.model if ranker_embeds(recipe) else recipe.recall.encoder or weights.MINILM
     encoder: CachedEncoder = loaded("recall.encoder", name, encoder_named)
     return encoder
-
-
-def ranker_embeds(recipe: Recipe) -> bool:
-    """Whether what is recalled is compared by the vectors of the ranking model."""
-    kind = ranking_of(recipe)
-    return kind is not None and kind.embeds_memory

@@ -10,7 +10,7 @@ from agents.memory.rationales import RationaleWriter
 from agents.memory.retrieve import DatasetMemory
 from agents.memory.transitions import PastTransitions
 from agents.models import GuardRule, Run
-from agents.pipeline import Pipeline
+from agents.pipeline import BEFORE, ROUNDS, Pipeline
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts
@@ -41,8 +41,8 @@ def build_training(
     recipe: Recipe, dataset: Dataset, seed: int = 0, llm: Llm | None = None, generator: Generator | None = None
 ) -> Pipeline:
     """The pipeline that makes a training's samples. With a `generator`, which stands in for the model that is to be
-    trained, it has all stages; without one, those up to `recall`. A step of the train split never recalls its own
-    conversation as an exemplar. CannotRun says what is missing."""
+    trained, it has the stages up to `plan`; without one, those up to `recall`. A step of the train split never recalls
+    its own conversation as an exemplar. CannotRun says what is missing."""
     encoder = memory_encoder(recipe)
     form, key = snippet_form(recipe), recipe.recall.exemplar_key
     memory = DatasetMemory(dataset, encoder, form, seed, others_only=True, exemplar_key=key)
@@ -51,7 +51,7 @@ def build_training(
     parts = Parts(recipe, seed, llm, memory, encoder, writer, generator=generator, pack=pack)
     parts.sets, parts.vectors = ProjectExemplarSets(dataset.project, encoder), COMPUTED
     if generator is not None:
-        return Pipeline.of(parts)
+        return Pipeline.of(parts, (*BEFORE, *ROUNDS))
     ranks = recipe.recall.state_in_query or predicts_objective(recipe)
     stages = ("observe", "rank", "recall") if ranks else ("observe", "recall")
     return Pipeline.of(parts, stages)

@@ -242,8 +242,13 @@ def induces_online(recipe: Recipe) -> bool:
 
 def embeds_apart(recipe: Recipe) -> bool:
     """Whether what is recalled is compared by vectors of another encoder than the ranking's."""
+    return not ranker_embeds(recipe) and any(kind.embeds for kind in recipe_kinds(recipe))
+
+
+def ranker_embeds(recipe: Recipe) -> bool:
+    """Whether what is recalled is compared by the vectors of the ranking model."""
     ranking = ranking_of(recipe)
-    return not (ranking and ranking.embeds_memory) and any(kind.embeds for kind in recipe_kinds(recipe))
+    return ranking is not None and ranking.embeds_memory
 
 
 def fails_unasked(recipe: Recipe) -> bool:

@@ -1,25 +1,20 @@
 """Which models a recipe asks with other inputs than they were trained on. Shell."""
 
-import dataclasses
 from collections.abc import Collection
 from typing import Any
 
 from agents.cookbook.checking import read_by
+from agents.cookbook.learnt_from import composes, embedding_memory, if_asked
 from agents.encoders.weights import MINILM
-from agents.memory.encoding import ranker_embeds
 from agents.models import TrainedModel
 from agents.recipes import literature
 from agents.recipes.declaring import value_of, values_of
 from agents.recipes.literature import Recipe
 from agents.stages.imagine.worlds import Imagining, world_text
 from agents.stages.rank.kinds import WEBLINX_TEXT
-from agents.stages.registry import RANKERS, installed, planner_of, predicts_objective, recipe_kinds, training_of
+from agents.stages.registry import RANKERS, installed, planner_of, training_of
 from agents.training.given_texts import other_texts, texts_asked
 
-STAGES_BEFORE = ("rank", "recall", "simplify", "compose")
-COMPOSING = ("quirks.q18_gold_in_top_k",)  # that a kind of `plan` names, as it is judged by it too
-# told by itself; decides whether a model is asked; what another model was trained from; how it writes its answer
-UNSEEN = ("prompts.pack", "quirks.q7_single_candidate_fails", "rank.base", "plan.constrained")
 SET_BESIDE = ("history_turns", "element_limit")  # in a ranker's training, whatever its recipe says
 NOT_READ = ("max_new_tokens", "ranker")  # of a training: no part of what a model reads
 
@@ -129,14 +124,14 @@ def _ranked_otherwise(
 def _composed_otherwise(before: Recipe, now: Recipe, config: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     """Setting -> (its value in the recipe that a model was trained by, its value now), of settings that change what the
     model reads and that differ. `config`: the settings of the training, which name the ranker of WebLINX turns."""
-    was, asks, read = values_of(before), values_of(now), _counting(before) | _counting(now)
+    was, asks, read = values_of(before), values_of(now), if_asked(before) | if_asked(now)
     if planner_of(before).of_turns and "ranker" in config:
         was["rank.model"] = config["ranker"]
     for values in (was, asks):
         values["recall.encoder"] = values["recall.encoder"] or MINILM
-    of_memory = _embedding_memory(before, now)
+    of_memory = embedding_memory(before, now)
     found = {
-        name: (was[name], asks[name]) for name in asks if name in of_memory or (name in read and _composes(name, now))
+        name: (was[name], asks[name]) for name in asks if name in of_memory or (name in read and composes(name, now))
     }
     found = {name: pair for name, pair in found.items() if pair[0] != pair[1]}
     return found | _fewer_in_group(before, now)
@@ -148,37 +143,6 @@ def _fewer_in_group(before: Recipe, now: Recipe) -> dict[str, tuple[Any, Any]]:
     group, kept = before.simplify.group_size, now.rank.top_k
     fewer = planner_of(now).in_groups and kept < min(group, now.simplify.group_size) and "rank.top_k" in read_by(now)
     return {"rank.top_k": (f"at least {group}", kept)} if fewer else {}
-
-
-def _counting(recipe: Recipe) -> frozenset[str]:
-    """The settings that count in a recipe whose model is asked at every step: which steps are failed unasked (Q27)
-    changes nothing that it reads."""
-    quirks = dataclasses.replace(recipe.quirks, q27_fails_unasked=False)
-    return read_by(dataclasses.replace(recipe, quirks=quirks))
-
-
-def _embedding_memory(before: Recipe, now: Recipe) -> frozenset[str]:
-    """The settings of `rank` that say by which vectors earlier steps, exemplars and workflows are found, where a
-    ranking model embeds them in training or in use: other ones are found by other vectors."""
-    by_ranker = [ranker_embeds(recipe) for recipe in (before, now)]
-    recalls = any(kind.embeds for recipe in (before, now) for kind in recipe_kinds(recipe))
-    return (
-        frozenset({"rank.kind", *(["rank.model"] if all(by_ranker) else [])})
-        if any(by_ranker) and recalls
-        else frozenset()
-    )
-
-
-def _composes(name: str, recipe: Recipe) -> bool:
-    """Whether a setting changes what a model reads. Samples of page groups show elements that no ranker chose, so
-    settings of `rank` do not count there, unless what is recalled depends on the elements that are ranked first."""
-    if name in UNSEEN:
-        return False
-    if name.startswith("rank.") and planner_of(recipe).in_groups:
-        recalls_by_page = recipe.recall.state_in_query or predicts_objective(recipe)
-        return recalls_by_page and name in ("rank.kind", "rank.model")
-    kinds = [kind for kind in recipe_kinds(recipe) if kind.stage in STAGES_BEFORE]
-    return name.partition(".")[0] in STAGES_BEFORE or any(name in kind.reads for kind in kinds) or name in COMPOSING
 
 
 def _differs(config: dict[str, Any], name: str, value: Any) -> bool:

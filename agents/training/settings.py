@@ -4,6 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
+from agents.cookbook.learnt_from import Learning
 from agents.encoders.adapters import ALL_LINEAR
 from agents.encoders.weights import MINILM
 from agents.recipes.declaring import SettingGroup, declarations, parsed, same, setting
@@ -16,6 +17,7 @@ from agents.recipes.settings import (
     RankSettings,
     RecallSettings,
 )
+from agents.stages.registry import training_of
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -200,6 +202,16 @@ def read_settings(settings: LoopSettings, recipe: Recipe | None = None) -> dict[
     left_out |= _without_past(settings, recipe).keys()
     left_out |= {name for name in found if name.startswith("lora_")} if settings.adapter == "none" else set()
     return {name: value for name, value in found.items() if name not in left_out}
+
+
+def learning(recipe: Recipe, kind: str, changes: dict[str, Any], of_turns: bool) -> Learning:
+    """What a training of a kind of model for a recipe reads of it. `changes`: of the training, given beside the recipe;
+    `of_turns`: whether its data are recorded WebLINX turns."""
+    told = training_of(recipe, kind)[1]
+    settings = told | changes
+    read = read_settings(make_settings(kind, settings), recipe) if kind in SETTINGS else {}
+    followed = frozenset((told.keys() & read.keys()) - changes.keys())
+    return Learning(recipe, kind, str(settings.get("paradigm", "")), followed, of_turns)
 
 
 def make_settings(kind: str, changes: dict[str, Any]) -> LoopSettings:

@@ -39,6 +39,7 @@ from agents.words.generator import Generated, PlannerPrompt
 from annotations.models import Dataset, Job, Rationale, Split, Step
 from tests import factories
 from tests.agents.llm_server import LlmServer, prompt_text, serve
+from tests.evaluation.learnt_settings import taken_wrongly
 from tests.evaluation.recipe_world import TEXTS, make_workflows
 from tests.quick import first_is_quick
 from tests.tiny_models import byte_tokenizer, tiny_t5
@@ -245,6 +246,18 @@ def test_what_a_recipe_changes_changes_its_training(changes, dataset) -> None:
     recipe = recipe_named("self-map")
     other = literature.override(recipe, changes)
     assert trained_on(recipe, dataset)[0] != trained_on(other, dataset)[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["self-map", "mindact with workflows"])
+def test_what_is_taken_changes_the_samples_and_what_is_refused_does_not(name, dataset) -> None:
+    parent = literature.override(recipe_named(name), {"plan.model": ""})
+
+    def samples(recipe: Recipe) -> list[list[int]]:
+        Rationale.objects.filter(source=Rationale.Source.MODEL).delete()  # or the next one would find them stored
+        return trained_on(recipe, dataset)[0]
+
+    assert taken_wrongly(parent, samples) == []
 
 
 def test_a_step_of_the_train_split_is_never_its_own_exemplar(dataset) -> None:

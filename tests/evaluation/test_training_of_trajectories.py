@@ -30,6 +30,7 @@ from agents.words.trajectory_parse import in_backticks, parse_act
 from annotations.models import Dataset, Split
 from tests import factories
 from tests.agents.llm_server import serve
+from tests.evaluation.learnt_settings import taken_wrongly
 from tests.evaluation.recipe_world import TEXTS, make_workflows, reply, tiny_weights
 from tests.evaluation.test_recipes_run import run
 from tests.evaluation.test_training_of_recipes import _Keeps
@@ -43,6 +44,7 @@ MIXTURES = {
     "synapse in few tokens": {"compose.max_tokens": "900"},
     "bare corrected": {"preset": "corrected"},
 }
+LIMIT = "compose.max_tokens"  # which leaves out steps whose page does not fit
 TOKENIZER = byte_tokenizer(TEXTS, 400, pad="<pad>", eos="</s>", template="$A")
 TOKENIZER.chat_template = CHAT_TEMPLATE
 
@@ -120,6 +122,22 @@ def test_what_a_recipe_changes_changes_its_training(changes, dataset, weights) -
     recipe = recipe_named("synapse", weights["cross_encoder"])
     before = trained_on(recipe, dataset, None)
     assert before != trained_on(literature.override(recipe, changes), dataset, None)
+
+
+def test_what_is_done_with_an_action_is_not_needed_to_train_on_it(dataset, weights) -> None:
+    """Here a guard that looks up past transitions, which no training has."""
+    recipe = recipe_named("bare", weights["cross_encoder"])
+    guarded = literature.override(recipe, {"act.guard": "policy+prediction"})
+    assert trained_on(guarded, dataset, None) == trained_on(recipe, dataset, None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["synapse", "bare corrected"])
+def test_what_is_taken_changes_the_samples_and_what_is_refused_does_not(name, dataset, weights) -> None:
+    parent = literature.override(recipe_named(name, weights["cross_encoder"]), {"plan.model": ""})
+    with serve(reply) as server:
+        llm = ChatLlm(Endpoint(server.url, "test-model"))
+        assert taken_wrongly(parent, lambda recipe: trained_on(recipe, dataset, llm), LIMIT) == []
 
 
 def test_the_answer_is_the_gold_action_as_the_planner_reads_it(dataset, weights) -> None:

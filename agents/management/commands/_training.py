@@ -9,18 +9,18 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from agents.cookbook import checking, saved
+from agents.cookbook.learnt_from import TRAINERS
 from agents.management.changes import add_changes, add_limits, changes_in, limits_in
 from agents.models import TrainedModel
 from agents.recipes.literature import Recipe
 from agents.stages.registry import RANKERS, trained_for
 from agents.training.jobs import BASES, as_asked, run_inline, start_training
 from agents.training.presets import TrainingPreset
+from agents.training.settings import learning
 from agents.training.trained import card
 from annotations.jobs.following import Standing, follow
 from annotations.management.named import dataset_named
 from annotations.models import Dataset, Job, Split
-
-TRAINERS = {"rank": "manage.py train_ranker", "plan": "manage.py train_planner"}
 
 
 def _line(state: str, values: Mapping[str, Any]) -> str:
@@ -29,6 +29,17 @@ def _line(state: str, values: Mapping[str, Any]) -> str:
         return ""
     total = f" of {values['total']:,}" if values["total"] else ""
     return f"{state}: {values['phase']}, {values['done']:,}{total} {values['unit']}"
+
+
+def _kind(given: str | None, recipe: Recipe | None, kinds: tuple[str, ...]) -> str:
+    """The kind of model: as given, else which of these the recipe uses."""
+    if given or recipe is None:
+        if not given:
+            raise CommandError(f"name a --recipe, or a --kind: {', '.join(kinds)}")
+        return given
+    if not (found := trained_for(recipe, kinds)):
+        raise CommandError(f"{recipe.name} uses nothing that this command trains")
+    return found
 
 
 class TrainCommand(BaseCommand):
@@ -106,30 +117,24 @@ class TrainCommand(BaseCommand):
         except ValueError as error:
             raise CommandError(str(error)) from error
 
-    def kind(self, given: str | None, recipe: Recipe | None) -> str:
-        """The kind of model: as given, else what the recipe uses."""
-        if given or recipe is None:
-            if not given:
-                raise CommandError(f"name a --recipe, or a --kind: {', '.join(self.kinds)}")
-            return given
-        found = trained_for(recipe, self.kinds)
-        if not found:
-            raise CommandError(f"{recipe.name} uses nothing that this command trains")
-        return found
-
     def _start(self, dataset: Dataset, options: dict[str, Any]) -> TrainedModel:
         preset = self.presets.get(options.get("preset") or "")
         options = options | {"preset": preset}
         changes = self.changes(options)
+        given = [name for name in changes if "." in name]
         named = {"rank.base", "plan.base"} & changes.keys()
         if named and options["base"]:
             raise CommandError(f"--base and {min(named)} both name what to start from: give one of them")
         recipe = self.recipe(options["recipe"], changes)
+        kind = _kind(options["kind"] or (preset.kind if preset else None), recipe, self.kinds)
         try:
+            if recipe is not None and given:
+                of_turns = dataset.source_format == "weblinx"
+                learning(recipe, kind, changes, of_turns).check(as_asked(saved.get(options["recipe"])), given)
             model = start_training(
                 user=None,
                 dataset=dataset,
-                kind=self.kind(options["kind"] or (preset.kind if preset else None), recipe),
+                kind=kind,
                 name=options["name"],
                 base=options["base"] or (preset.base if preset and not named else ""),
                 split=options["split"],

@@ -9,7 +9,7 @@ from typing import Any
 
 from agents.generators.local import prompt_ids
 from agents.observations import RecordedConversation
-from agents.pipeline import Pipeline
+from agents.pipeline import BEFORE, ROUNDS, Pipeline
 from agents.prompts.packs import Pack
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
@@ -38,7 +38,7 @@ class ActionRows(PairRows):
         self.rows, self.settings, self.tokenizer = rows, settings, tokenizer
         self.recipe = literature.override(recipe or literature.get(RECIPE), changes)
         self._asked = Asked(tokenizer)
-        self._pipeline = Pipeline.of(Parts(self.recipe, generator=self._asked, pack=pack))
+        self._pipeline = Pipeline.of(Parts(self.recipe, generator=self._asked, pack=pack), (*BEFORE, *ROUNDS))
 
     def _pairs(self, recorded: RecordedConversation) -> Iterator[dict[str, Any]]:
         demo = demo_of(recorded)
