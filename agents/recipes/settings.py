@@ -320,6 +320,9 @@ class Quirks(SettingGroup):
 
     stage = "quirks"
 
+    q6_overlooks_last_skipped: bool = quirk(
+        "skipped steps at the end of a split are in no mean over steps of the metrics faithful", added=True
+    )
     q7_single_candidate_fails: bool = quirk("a step with one candidate asks nothing and fails")
     q8_empty_reply_crashes: bool = quirk("an empty multiple-choice reply is an error of the step, not the answer none")
     q9_option_before_a_wraps: bool = quirk("the options @ ? > = choose elements counted from the end")

@@ -256,6 +256,7 @@ class SettingsWorld:
         asked = [self.llm.asked, *(model.asked for model in self.models.values())]
         judging = registry.judging_of(recipe)
         judged = [judge_as_published(judging, *said, recipe.quirks) for said in JUDGED] if judging else []
+        judged += [asdict(judging)] if judging else []
         found = [decisions, asked, judged]
         Rationale.objects.filter(source=Rationale.Source.MODEL).delete()  # or the next one would find them stored
         return json.dumps([*found, self._scored(recipe, samples, decisions)], default=str, sort_keys=True)

@@ -2,12 +2,13 @@
 
 import pytest
 
+from agents.cookbook import checking, deviations
 from agents.models import Run, Trajectory
 from agents.recipes import literature
 from agents.recipes.settings import Quirks
 from agents.stages.plan.choice import action_of
 from agents.stages.plan.kinds import Planning, PublishedJudging
-from agents.stages.registry import KINDS
+from agents.stages.registry import KINDS, judging_of
 from agents.types import Action, RankedCandidate
 from agents.words.parse import parse_multichoice
 from evaluation.models import Score
@@ -98,15 +99,45 @@ def test_faithful_fails_steps_whose_gold_element_is_not_among_the_first_k(run) -
     assert not any(outcome.skipped for outcome in RunScores(run).outcomes("corrected"))
 
 
-@pytest.mark.parametrize(("recipe", "turns"), [("grounded", 3), ("deberta", 3), ("mindact", 2)])
-def test_only_published_loops_overlook_what_is_skipped_at_the_end(run, recipe, turns) -> None:
-    """Q6: agents without a published evaluation are compared over the same steps."""
-    run.recipe = literature.to_dict(literature.override(literature.get(recipe), {"rank.top_k": "2"}))
+Q6 = "quirks.q6_overlooks_last_skipped"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "changes", "turns"),
+    [
+        ("grounded", {}, 3),
+        ("deberta", {}, 3),
+        ("synapse", {}, 3),
+        ("mindact", {}, 2),
+        ("mindact", {Q6: "false"}, 3),
+        ("self-map", {}, 2),
+        ("self-map", {Q6: "false"}, 3),
+        ("self-map", {"preset": "corrected"}, 3),
+        ("self-map", {"preset": "corrected", Q6: "true"}, 2),
+    ],
+)
+def test_only_published_loops_overlook_what_is_skipped_at_the_end(run, recipe, changes, turns) -> None:
+    """Q6: agents without a published evaluation are compared over the same steps, and so are those where it is off."""
+    varied = checking.vary(literature.get(recipe), changes)
+    assert ("quirks-off" in [one.key for one in deviations.of_recipe(varied)]) == bool(changes)
+    run.recipe = literature.to_dict(literature.override(varied, {"rank.top_k": "2"}))
     run.save()
     last = run.trajectories.order_by("id").last().conversation.turns.get(index=1)
     run.steps.filter(step__turn=last).update(gold_rank=5)
     RunScores(run).store()
     assert Score.objects.get(run=run, preset="faithful", metric="element_accuracy", grouping="turn").n == turns
+
+
+def test_runs_that_were_stored_before_it_had_a_name_overlook_it_as_they_did(run) -> None:
+    stored = literature.to_dict(literature.override(literature.get("mindact"), {"preset": "corrected"}))
+    stored["quirks"].pop(Q6.partition(".")[2])
+    found = judging_of(literature.from_dict(stored))
+    assert found is not None
+    assert found.overlooks_tail
+    mindact = literature.get("mindact")
+    before = literature.to_dict(mindact)
+    before["quirks"].pop(Q6.partition(".")[2], None)
+    assert literature.sha256(literature.from_dict(before)) == literature.sha256(mindact)
 
 
 def test_outcomes_come_in_the_order_of_the_split(run) -> None:

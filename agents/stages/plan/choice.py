@@ -4,6 +4,7 @@ All steps of a batch play their rounds side by side, so that the model always an
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from agents.recipes.literature import Recipe
@@ -27,6 +28,7 @@ class MultipleChoice(AskingPlanner):
 
     reads = MODEL_SETTINGS | {
         "plan.constrained",
+        "quirks.q6_overlooks_last_skipped",
         "quirks.q8_empty_reply_crashes",
         "quirks.q9_option_before_a_wraps",
         "quirks.q25_punctuation_counts",
@@ -42,6 +44,10 @@ class MultipleChoice(AskingPlanner):
         super().__init__(parts)
         self.quirks = self.recipe.quirks.narrowed(ParseQuirks)
         self.labelled = self.recipe.plan.backend == "endpoint"
+
+    @classmethod
+    def judged(cls, recipe: Recipe) -> PublishedJudging:
+        return replace(cls.judging, overlooks_tail=recipe.quirks.q6_overlooks_last_skipped)
 
     @classmethod
     def idle(cls, beside: Beside) -> dict[str, str]:
@@ -123,6 +129,7 @@ class Generation(MultipleChoice):
 
     reads = MODEL_SETTINGS | {
         "plan.constrained",
+        "quirks.q6_overlooks_last_skipped",
         "quirks.q10_unreadable_picks_first",
         "quirks.click_value_counts",
         "quirks.q27_fails_unasked",

@@ -33,7 +33,7 @@ class PublishedJudging:
     by_text: bool = False  # the action as it was written must equal the gold action's text (Q19, Q20)
     by_parts: bool = False  # of that text, what was read from it: operation, element and value as they were written
     keeps_punctuation: bool = False  # in the operation F1 (Q25)
-    overlooks_tail: bool = True  # skipped steps at the end of a split are in no mean (Q6)
+    overlooks_tail: bool = False  # skipped steps at the end of a split are in no mean (Q6)
 
 
 class Planning(StageKind):

@@ -25,7 +25,7 @@ class NextAction(AskingPlanner):
         "quirks.q27_fails_unasked",
     }
     fails_unasked = draws = continues = True
-    judging = PublishedJudging(by_text=True, overlooks_tail=False)
+    judging = PublishedJudging(by_text=True)
 
     @classmethod
     def judged(cls, recipe: Recipe) -> PublishedJudging:
