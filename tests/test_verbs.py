@@ -40,7 +40,7 @@ MOST: dict[str, int] = {
     "Comment": 4,
     "Connection": 5,
     "Conversation": 17,
-    "Dataset": 86,
+    "Dataset": 89,
     "Delivery": 2,
     "Dispute": 2,
     "Drive": 2,

@@ -158,17 +158,20 @@ class StudyViewSet(StartsWork, MetricsMixin, ReadOnlyViewSet):
     @action(detail=False, methods=["post"], pagination_class=None, throttle_classes=[ForecastThrottle])
     def forecast(self, request: Request) -> Response:
         """What a study would take: runs, steps, seconds and money, as far as earlier runs tell. Starts nothing."""
+        from evaluation.studies.running import check_asked
+
         wanted = serializers.StudyRequestSerializer(data=request.data, context=self.get_serializer_context())
         wanted.is_valid(raise_exception=True)
         asked = wanted.validated_data
         rules.require(request.user, "evaluate", asked["dataset"].project)
-        try:
-            recipes = [saved.get(name, request.user) for name in asked["recipes"]]
-        except ValueError as error:
-            raise ValidationError({"detail": str(error)}) from error
         preset = {"preset": asked["preset"]} if asked["preset"] else {}
         where = (asked["splits"], asked["limit"], asked["websites"], asked["overrides"] | preset)
         through = Through(asked["connection"], asked["encoder"])
+        try:
+            recipes = [saved.get(name, request.user) for name in asked["recipes"]]
+            check_asked(recipes, asked["overrides"], asked["preset"], asked["dataset"], through)
+        except ValueError as error:
+            raise ValidationError({"detail": str(error)}) from error
         found = expected(request.user, asked["dataset"], recipes, *where, through=through)
         return Response(serializers.ForecastSerializer(found.times(len(asked["seeds"]))).data)
 

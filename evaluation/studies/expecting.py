@@ -24,7 +24,7 @@ from annotations.text.amounts import amount, whole
 from evaluation.metrics.scores import PRESETS
 from evaluation.studies.connecting import Through
 from evaluation.studies.forms import settings_in
-from evaluation.studies.running import as_it_runs, unready
+from evaluation.studies.running import as_it_runs, ready
 
 LOOKED_AT = 10  # of the last runs of a recipe
 KEPT = ("cross_encoder", "dmr")  # kinds of `rank` whose scores, or vectors, are kept between runs
@@ -211,8 +211,10 @@ def _forecast(user: User | None, recipe: Recipe, dataset: Dataset, steps: int, o
         recipe = as_it_runs(recipe, {key: value for key, value in overrides.items() if key != "preset"}, preset)
     except ValueError as error:
         return Forecast(name, None, None, f"{name} cannot run so: {error}.", can_run=False)
-    if reason := unready(recipe, dataset):
-        return Forecast(name, None, None, f"{reason}.", can_run=False)
+    try:
+        recipe = ready(recipe, overrides, dataset)
+    except ValueError as error:
+        return Forecast(name, None, None, f"{error}.", can_run=False)
     told = next((one.words for one in deviations.of_recipe(recipe) if one.key == CUT_FIRST), "")
     return replace(_paced(recipe, _Past(user, dataset, recipe).pace(), steps), told=told)
 

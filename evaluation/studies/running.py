@@ -172,7 +172,12 @@ def unready(recipe: "literature.Recipe", dataset: Dataset) -> str:
 def _recipe(
     recipe: "literature.Recipe", overrides: dict[str, str], preset: str | None, dataset: Dataset
 ) -> "literature.Recipe":
-    recipe = as_it_runs(recipe, overrides, preset)
+    return ready(as_it_runs(recipe, overrides, preset), overrides, dataset)
+
+
+def ready(recipe: "literature.Recipe", overrides: dict[str, str], dataset: Dataset) -> "literature.Recipe":
+    """The recipe, with changed settings, and with the texts of its prompt pack, as a study of a dataset runs it.
+    ValueError says why it cannot."""
     read, changed = checking.read_by(recipe), differences.changed(recipe)
     if not dataset.is_live and (idle := sorted(LIVE_ONLY & read & changed.keys())):
         name, said = idle[0], f"{idle[0]} would change nothing on {dataset.name}: it needs live episodes"
@@ -186,7 +191,32 @@ def _recipe(
         raise ValueError(reason)
     if "compose.shots" in overrides:
         checking.check_shots(recipe, pack_of(recipe, dataset), overrides)
-    return recipe
+    return planned(recipe, dataset)
+
+
+def check_asked(
+    recipes: "Sequence[literature.Recipe]",
+    overrides: dict[str, str],
+    preset: str | None,
+    dataset: Dataset,
+    through: Through,
+) -> None:
+    """ValueError where what is asked of the recipes stands in the way of a study, not what they lack by themselves."""
+    for recipe, each in through.pairs(recipes, [overrides]):
+        try:
+            _recipe(recipe, each, preset, dataset)
+        except ValueError as error:
+            if str(error) != _refusal(recipe, dataset):
+                raise
+
+
+def _refusal(recipe: "literature.Recipe", dataset: Dataset) -> str:
+    """Why a study of the recipe as it is would be refused; "" where it would not be."""
+    try:
+        _recipe(recipe, {}, None, dataset)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _on_split(recipe: "literature.Recipe", split: str, named: Collection[str]) -> "literature.Recipe":

@@ -2,6 +2,7 @@
 
 import pytest
 
+from agents.encoders.weights import MINILM
 from annotations.access.api_rules import ForecastThrottle
 from tests import factories
 from tests.signed_in import client_of
@@ -31,6 +32,38 @@ def test_a_forecast_says_what_the_form_says_and_starts_nothing() -> None:
     assert reader.post("/api/studies/forecast/", asked, content_type="application/json").status_code in (403, 404, 400)
     unknown = client.post("/api/studies/forecast/", asked | {"recipes": ["none"]}, content_type="application/json")
     assert unknown.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"overrides": {"prompts.pack": "nobodys"}}, "there is no prompt pack nobodys"),
+        (
+            {"overrides": {"recall.encoder": "nobodys"}, "recipes": ["synapse"]},
+            "recall.encoder: there is no model 'nobodys'",
+        ),
+        ({"overrides": {"recall.k": "many"}}, "recall.k must be int"),
+        ({"overrides": {"compose.shots": "99"}}, "compose.shots=99: the prompt pack"),
+        ({"overrides": {"plan.programs": "2"}}, "plan.programs would change nothing"),
+        ({"connection": "nobodys", "recipes": ["grounded"]}, "None of the chosen recipes asks a language model"),
+    ],
+)
+def test_a_forecast_refuses_what_a_study_refuses_in_the_same_words(asked, said, monkeypatch) -> None:
+    monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("LLM_MODEL", "some-model")
+    study, run = make_study(recipe_name="grounded")
+    client = client_of(factories.make_user("admin", study.project))
+    sent = {"dataset": run.dataset.name, "recipes": ["self-map"], "splits": ["train"], "limit": 1} | asked
+    ready = {"rank.model": MINILM, "rank.kind": "dual_encoder", "plan.backend": "endpoint"}
+    if sent["recipes"] == ["self-map"]:
+        sent["overrides"] = ready | sent.get("overrides", {})
+    answers = [
+        client.post(url, sent, content_type="application/json") for url in ("/api/studies/", "/api/studies/forecast/")
+    ]
+    assert [answer.status_code for answer in answers] == [400, 400]
+    assert answers[0].json() == answers[1].json()
+    assert said in answers[0].json()["detail"]
+    assert study.project.studies.count() == 1
 
 
 def test_forecasts_are_limited_by_themselves(monkeypatch) -> None:
