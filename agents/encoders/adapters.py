@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 FILE = "adapter_config.json"
 ALL_LINEAR = "all-linear"  # every linear layer but the one that gives the logits
+HEAD = "lm_head"
+TIED = f"lora_targets names {HEAD}, which shares its weights with the embeddings of this model"
 DEEPEST = 8  # adapters on adapters
 
 
@@ -86,15 +88,35 @@ def beside(
     return found
 
 
+def said_of_tied(base: str, targets: str) -> str:
+    """Why these layers of a base cannot be adapted, as far as its folder says so before anything is loaded; "" where
+    nothing is known against it."""
+    folder = weights.find(base)
+    path = folder / "config.json" if folder else None
+    if path is None or not weights.is_file(path) or HEAD not in _names(targets):
+        return ""
+    return TIED if json.loads(path.read_text("utf-8")).get("tie_word_embeddings") else ""
+
+
+def _names(targets: str) -> list[str]:
+    return [name.strip() for name in targets.split(",") if name.strip()]
+
+
+def check_targets(model: "PreTrainedModel", targets: str) -> None:
+    """ValueError names layers that a model has not, or that cannot be adapted. It may be one without weights."""
+    if targets != ALL_LINEAR:
+        _checked(model, targets)
+
+
 def _checked(model: "PreTrainedModel", targets: str) -> list[str]:
     import torch
 
-    names = [name.strip() for name in targets.split(",") if name.strip()]
+    names = _names(targets)
     layers = {name.rpartition(".")[2] for name, part in model.named_modules() if isinstance(part, torch.nn.Linear)}
     if missing := [name for name in names if name not in layers]:
         raise ValueError(f"lora_targets names {', '.join(missing)}; the model has {', '.join(sorted(layers))}")
-    if "lm_head" in names and model.config.tie_word_embeddings:
-        raise ValueError("lora_targets names lm_head, which shares its weights with the embeddings of this model")
+    if HEAD in names and model.config.tie_word_embeddings:
+        raise ValueError(TIED)
     if not names:
         raise ValueError(f"lora_targets is empty: name layers, or {ALL_LINEAR}")
     return names

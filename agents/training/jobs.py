@@ -16,7 +16,7 @@ from django.db import transaction
 from agents.cookbook.checking import check_shots
 from agents.cookbook.lacking import missing
 from agents.cookbook.texts import pack_of, planned
-from agents.encoders import weights
+from agents.encoders import adapters, weights
 from agents.encoders.memory_limits import explained, is_out_of_memory
 from agents.llm import embedded
 from agents.llm.errors import BudgetExceeded
@@ -199,10 +199,16 @@ def _errors(
             if isinstance(settings, PlannerSettings) and (said := unread(settings, recipe)):
                 raise ValueError(said)
             if isinstance(settings, PlannerSettings) and "limit" not in errors:
-                errors |= _unplannable(settings, dataset, limit, recipe)
+                errors |= _unplannable(settings, dataset, limit, recipe) | _unadaptable(model.base, settings)
         except ValueError as error:
             errors["settings"] = f"{error}."
     return errors
+
+
+def _unadaptable(base: str, settings: PlannerSettings) -> dict[str, str]:
+    """Why an adapter cannot be trained beside a base, by field, as far as the base lies here and says so."""
+    said = adapters.said_of_tied(base, settings.lora_targets) if settings.adapter != "none" else ""
+    return {"settings": f"{said}."} if said else {}
 
 
 def _unplannable(

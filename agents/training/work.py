@@ -17,7 +17,7 @@ from agents.training.fit.checkpoint import forget_checkpoint
 from agents.training.fit.loop import TrainingError, TrainingProgress, TrainingTask, train
 from agents.training.fit.together import joined, processes, together
 from agents.training.fit.weights import load_tokenizer
-from agents.training.kinds.language import CausalTask, Seq2SeqTask
+from agents.training.kinds.language import CausalTask, Seq2SeqTask, check_adapter
 from agents.training.kinds.ranking import CrossEncoderTask, DualEncoderTask
 from agents.training.lessons import Lessons
 from agents.training.rationales import ShownReasons, shown_reasons
@@ -163,8 +163,8 @@ class Work:
             return self._ranking_task(settings)
         assert isinstance(settings, PlannerSettings)
         base = unpacked(self.model.base)
-        tokenizer = load_tokenizer(base)
-        if (samples := self._samples(settings, tokenizer)) is None:
+        check_adapter(self.model.kind, base, settings)
+        if (samples := self._samples(settings, tokenizer := load_tokenizer(base))) is None:
             return None
         self.tell(LOADING, 0, None, "steps")
         if isinstance(settings, CausalSettings):

@@ -21,6 +21,7 @@ from agents.training.jobs import run_inline, start_training
 from agents.training.samples import rows as training_rows
 from agents.training.samples.rows import SplitRows, StepRows, as_set
 from agents.training.settings import make_settings, read_settings, unread
+from agents.training.work import Work
 from annotations.jobs import running
 from annotations.models import Job
 from tests.factories import PAGE, make_conversation, make_dataset, make_prompt_pack, make_user
@@ -310,6 +311,33 @@ def test_a_base_that_nobody_has_is_refused_and_not_queued(dataset, base) -> None
             call_command(command, dataset.name, kind=kind, name="x", base=base)
     assert not TrainedModel.objects.exists()
     assert not Job.objects.exists()
+
+
+def test_layers_that_share_their_weights_with_the_embeddings_are_refused_at_the_start(dataset, tmp_path) -> None:
+    with pytest.raises(ValidationError, match="lora_targets names lm_head, which shares its weights") as refused:
+        start(dataset, tmp_path, "causal", adapter="lora", lora_targets="q_proj,lm_head")
+    assert refused.value.message_dict.keys() == {"settings"}
+    assert not Job.objects.exists()
+    assert start(dataset, tmp_path, "causal", adapter="lora", lora_targets="q_proj").pk
+
+
+@first_is_quick(
+    ("adapter", "said"),
+    [
+        ({"adapter": "lora", "lora_targets": "wq"}, "lora_targets names wq; the model has "),
+        ({"adapter": "qlora"}, "adapter=qlora keeps the weights in 4 bits, which needs a CUDA device"),
+    ],
+)
+def test_what_only_the_loaded_base_tells_is_told_before_samples_are_read(
+    adapter, said, dataset, tmp_path, monkeypatch
+) -> None:
+    if adapter["adapter"] == "qlora" and torch.cuda.is_available():
+        pytest.skip("this machine keeps weights in 4 bits")
+    model, read = start(dataset, tmp_path, "seq2seq", **adapter), []
+    monkeypatch.setattr(Work, "_samples", lambda *told: read.append(told))
+    job = run_inline(model)
+    assert (job.state, read) == ("failed", [])
+    assert job.last_error.startswith(said)
 
 
 def gone(dataset, tmp_path, kind: str) -> TrainedModel:

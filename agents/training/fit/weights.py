@@ -39,6 +39,23 @@ def load_model(kind: str, base: str, **options: Any) -> "PreTrainedModel":
     return _explained(base, lambda source: adapters.load(auto, source, **options))
 
 
+def load_layers(kind: str, base: str) -> "PreTrainedModel":
+    """The model of `base` with its layers and without their weights, which takes a moment. TrainingError in one line
+    where it cannot be had."""
+    import torch
+    import transformers
+
+    auto = getattr(transformers, AUTO_CLASSES[kind])
+
+    def made(source: str | Path) -> "PreTrainedModel":
+        config = transformers.AutoConfig.from_pretrained(source, trust_remote_code=False)
+        with torch.device("meta"):
+            model: PreTrainedModel = auto.from_config(config)
+        return model
+
+    return _explained(base, made)
+
+
 def _explained(base: str, load: Callable[[str | Path], T]) -> T:
     try:
         return load(weights.source(base))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agents.encoders import adapters
-from agents.training.fit.weights import load_model
+from agents.training.fit.weights import load_layers, load_model
 from agents.training.samples.tokens import PromptAndAnswer, Samples
 from agents.training.settings import CausalSettings, PlannerSettings
 
@@ -75,6 +75,16 @@ class _LanguageTask:
         )
         fresh = output if model.config.is_encoder_decoder else output[:, ids.shape[1] :]
         return self.tokenizer.batch_decode(fresh, skip_special_tokens=True)
+
+
+def check_adapter(kind: str, base: str, settings: PlannerSettings) -> None:
+    """ValueError where there can be no such adapter beside a base on this machine. Asked before samples are read, which
+    takes long."""
+    if settings.adapter == "none":
+        return
+    if settings.adapter == "qlora":
+        adapters.four_bits()
+    adapters.check_targets(load_layers(kind, base), settings.lora_targets)
 
 
 def _trained_model(kind: str, base: str, settings: PlannerSettings) -> "PreTrainedModel":
