@@ -434,7 +434,23 @@ def test_the_command_says_what_does_not_fit(options, message, dataset) -> None:
 def test_the_card_names_the_recipe() -> None:
     fields = {field.name: "" for field in dataclasses.fields(Training)}
     numbers = {"conversations": 2, "seed": 0, "lessons": 0}
-    made = Training(**(fields | numbers | {"kind": "seq2seq", "settings": {}, "metrics": {}}))
+    settings = {"paradigm": "generation"}
+    made = Training(**(fields | numbers | {"kind": "seq2seq", "settings": settings, "metrics": {}}))
     assert "## Recipe" not in card(made)
     named = dataclasses.replace(made, recipe="self-map", recipe_sha256="abc")
     assert "as the recipe `self-map` composes what it asks (SHA-256 of the recipe `abc`)" in card(named)
+
+
+def test_the_card_of_what_reads_no_prompts_claims_none() -> None:
+    fields = {field.name: "" for field in dataclasses.fields(Training)}
+    numbers = {"conversations": 2, "seed": 0, "lessons": 0, "settings": {"epochs": 1}, "metrics": {}}
+    told = {
+        "kind": "grounded",
+        "recipe": "grounded",
+        "recipe_sha256": "abc",
+        "prompts": "webnav",
+        "prompts_sha256": "x",
+    }
+    written = card(Training(**(fields | numbers | told)))
+    assert "Trained for the recipe `grounded` (SHA-256 of the recipe `abc`)." in written
+    assert "Words: prompt pack" not in written

@@ -132,9 +132,11 @@ def _data(training: Training) -> list[str]:
 def _recipe(training: Training) -> list[str]:
     if not training.recipe:
         return []
+    is_asked = "paradigm" in training.settings  # a ranker, or a network on vectors, reads no prompts
     said = f"Its samples are composed as the recipe `{training.recipe}` composes what it asks"
+    said = said if is_asked else f"Trained for the recipe `{training.recipe}`"
     lines = ["## Recipe", "", f"{said} (SHA-256 of the recipe `{training.recipe_sha256}`).", ""]
-    if training.prompts_sha256:
+    if training.prompts_sha256 and is_asked:
         lines += [f"Words: prompt pack `{training.prompts}` (SHA-256 of its texts `{training.prompts_sha256}`).", ""]
     if training.written:
         lines += [" ".join(training.written), ""]
