@@ -10,35 +10,9 @@ from torch.nn import functional
 from agents.learned.arrays import group_shares
 from agents.learned.flat import Batch, Flat, batch
 from agents.learned.network import Network, gold_loss
+from agents.learned.settings import Settings
 
 CLIP = 1.0
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The settings of a training. The defaults were chosen on `dev` and on left-out tasks of `train`, never on a test
-    split."""
-
-    epochs: int = 14
-    epoch_steps: int = 4000  # drawn with replacement for each epoch
-    batch_size: int = 64
-    learning_rate: float = 2e-3
-    decay: float = 0.02
-    group_power: float = 0.5  # a task with n steps is drawn in proportion to n ** this
-    hidden: int = 128
-    dropout: float = 0.2
-    forget: float = 0.4
-    without_quotes: bool = True  # learn from each instruction with quotes a second time without the marks
-    noise: float = 0.02  # standard deviation added to each number of a unit vector
-    networks: int = 2  # trained one after the other, each with its own seed; their probabilities are averaged
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("epochs", "epoch_steps", "batch_size", "networks"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if not 0 <= self.group_power <= 1:
-            raise ValueError(f"group_power must lie in 0..1, got {self.group_power}")
 
 
 @dataclass

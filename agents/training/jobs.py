@@ -31,7 +31,7 @@ from agents.training.asking import told_ahead
 from agents.training.given_texts import given
 from agents.training.rationales import ShownReasons, shown_reasons
 from agents.training.samples.rows import SplitRows
-from agents.training.settings import SETTINGS, PlannerSettings, make_settings, unread
+from agents.training.settings import OF_KIND, SETTINGS, PlannerSettings, changed, unread
 from annotations.access import rules
 from annotations.jobs import running as work
 from annotations.jobs import stopping
@@ -193,9 +193,9 @@ def _errors(
         errors["dataset"] = f"{dataset.name} has no train conversations."
     if limit is not None and limit < 1:
         errors["limit"] = "Take at least one conversation."
-    if model.kind in SETTINGS:
+    if model.kind in OF_KIND:
         try:
-            settings = make_settings(model.kind, changes)
+            settings = changed(OF_KIND[model.kind](), changes)
             if isinstance(settings, PlannerSettings) and (said := unread(settings, recipe)):
                 raise ValueError(said)
             if isinstance(settings, PlannerSettings) and "limit" not in errors:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 from agents.cookbook.learnt_from import Learning
 from agents.encoders.adapters import ALL_LINEAR
 from agents.encoders.weights import MINILM
+from agents.learned.settings import Settings as GroundedSettings
 from agents.recipes.declaring import SettingGroup, declarations, parsed, same, setting
 from agents.recipes.literature import Recipe
 from agents.recipes.settings import (
@@ -157,7 +158,9 @@ SETTINGS: dict[str, type[LoopSettings]] = {
     "seq2seq": PlannerSettings,
     "causal": CausalSettings,
 }
-"""Kind of model -> its settings."""
+"""Kind of model -> its settings, of those that learn in the common loop."""
+OF_KIND: dict[str, type[LoopSettings] | type[GroundedSettings]] = {**SETTINGS, "grounded": GroundedSettings}
+"""The same for every kind."""
 
 
 OF_PAST_PAGES = ("simplification", "refinement")

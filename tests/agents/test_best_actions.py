@@ -9,7 +9,7 @@ import pytest
 
 from agents.cookbook import checking
 from agents.encoders.embedding import CachedEncoder, HashEncoder
-from agents.learned.fit import Settings
+from agents.learned.settings import Settings
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.pipeline import Pipeline
 from agents.recipes import literature

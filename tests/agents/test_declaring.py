@@ -14,7 +14,7 @@ from agents.recipes import declaring, differences, literature
 from agents.recipes.declaring import SettingGroup, same, setting
 from agents.recipes.literature import Recipe
 from agents.recipes.settings import PlanSettings, RankSettings
-from agents.training.settings import SETTINGS
+from agents.training.settings import OF_KIND, SETTINGS
 from annotations.models import Project
 
 
@@ -141,10 +141,10 @@ def test_the_schemas_of_the_api_hold_every_setting_with_what_it_takes() -> None:
     assert stored["properties"]["plan"]["properties"]["kind"]["enum"][0] == "first"
 
 
-@pytest.mark.parametrize("kind", SETTINGS)
+@pytest.mark.parametrize("kind", OF_KIND)
 def test_every_setting_of_a_training_is_declared(kind: str) -> None:
-    declared = declaring.declarations(SETTINGS[kind])
-    assert set(declared) == {field.name for field in fields(SETTINGS[kind])}
+    declared = declaring.declarations(OF_KIND[kind])
+    assert set(declared) == {field.name for field in fields(OF_KIND[kind])}
     assert all(len(one.words) > 5 for one in declared.values())
 
 

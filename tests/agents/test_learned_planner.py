@@ -12,8 +12,8 @@ import pytest
 
 from agents.encoders.embedding import CachedEncoder, Encoder, HashEncoder
 from agents.learned import train as training
-from agents.learned.fit import Settings
 from agents.learned.model import CONFIG, NotAModel, load
+from agents.learned.settings import Settings
 from agents.learned.train import NothingToLearn
 from agents.pipeline import Pipeline
 from agents.recipes import literature

@@ -74,6 +74,22 @@ def start(dataset, tmp_path, kind: str, name: str = "first", **changes) -> Train
     return start_training(user=None, dataset=dataset, kind=kind, name=name, base=base, changes=changes, publish=False)
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"learning_rate": "-5"}, "learning_rate must be above 0, got -5"),
+        ({"dropout": "7"}, "dropout must lie in 0..1, got 7"),
+        ({"noise": "nan"}, "noise must"),
+        ({"warmth": "1"}, "there is no setting 'warmth'"),
+    ],
+)
+def test_bad_settings_of_the_own_planner_are_refused_before_anything_is_read(dataset, changes, said) -> None:
+    asked = {"user": None, "dataset": dataset, "kind": "grounded", "name": "own", "base": MINILM, "publish": False}
+    with pytest.raises(ValidationError, match=re.escape(said)):
+        start_training(**asked, changes=changes)
+    assert not TrainedModel.objects.exists()
+
+
 @first_is_quick("kind", MAKERS)
 def test_a_training_ends_in_one_folder_with_everything(dataset, tmp_path, kind) -> None:
     model = start(dataset, tmp_path, kind)

@@ -18,7 +18,7 @@ from agents.cookbook import texts
 from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.encoders.weights import MINILM
 from agents.generators.local import prompt_ids
-from agents.learned.fit import Settings
+from agents.learned.settings import Settings
 from agents.llm.protocol import LlmInfo, Reply, Request
 from agents.llm.usage import Usage
 from agents.memory import encoding

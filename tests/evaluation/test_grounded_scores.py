@@ -11,7 +11,7 @@ import pytest
 
 from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.learned.examples import Example
-from agents.learned.fit import Settings
+from agents.learned.settings import Settings
 from agents.observations import RecordedConversation
 from annotations.models import Dataset
 from evaluation.models import Score

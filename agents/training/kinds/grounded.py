@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agents.encoders.embedding import load_encoder
 from agents.learned.examples import OPERATIONS, Example
+from agents.learned.settings import Settings
 from agents.models import TrainedModel
 from agents.training.fit.loop import TrainingError
 from agents.training.samples.rows import SplitRows
@@ -55,10 +56,9 @@ def examples(rows: SplitRows) -> Iterator[Example]:
 
 def train_grounded(work: GroundedWork) -> Literal["paused", "done"]:
     """Train the planner, or pause when the slice's time is over, at the next of its own checkpoints."""
-    from agents.learned import fit
     from agents.learned.train import NothingToLearn, read, train
 
-    settings = changed(fit.Settings(), work.params["changes"])
+    settings = changed(Settings(), work.params["changes"])
 
     def on_progress(phase: str, done: int, total: int) -> None:
         units = {"read": "steps", "encode": "texts", "fit": "epochs"}
