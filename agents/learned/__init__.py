@@ -3,5 +3,5 @@ and value. Core: no Django.
 
 `examples` say what it learns from, `instruction` and `page` read the two sides of a step, `features` compares them,
 `spans` offers values, `network` scores, `train` fits and saves, `model` loads and predicts. May import `encoders`,
-`words`, `annotations/dom`, `annotations/sandbox` and `annotations/text`.
+`recipes`, `words`, `annotations/dom`, `annotations/sandbox` and `annotations/text`.
 """
