@@ -136,8 +136,8 @@ def corrected(step: Step, by, verified_by) -> None:
 
 @pytest.mark.slow
 def test_labels_of_an_action_end_with_its_correction_and_people_are_asked_again(dataset) -> None:
-    step = Step.objects.filter(turn__conversation__dataset=dataset).first()
     ann, bea = reviewer(dataset), reviewer(dataset)
+    step = RiskLabel.objects.wanted_from(ann, dataset.conversations.all()).first()  # the one that is asked about first
     for person in (ann, bea):
         RiskLabel.objects.give(step, person, "pay")
     assert GuardMeasurement(dataset, by="people").report()["steps"] == 1
