@@ -201,7 +201,7 @@ def test_a_training_keeps_the_pack_of_its_recipe(dataset, tmp_path, settings) ->
 def test_a_card_names_the_words_of_its_samples() -> None:
     fields = {field.name: "" for field in dataclasses.fields(Training)}
     numbers = {"conversations": 2, "seed": 0, "lessons": 0}
-    made = Training(**(fields | numbers | {"kind": "seq2seq", "settings": {}, "metrics": {}}))
+    made = Training(**(fields | numbers | {"kind": "seq2seq", "settings": {"paradigm": "generation"}, "metrics": {}}))
     named = dataclasses.replace(made, recipe="self-map", recipe_sha256="abc", prompts="own@1", prompts_sha256="def")
     assert "Words: prompt pack `own@1` (SHA-256 of its texts `def`)." in card(named)
     assert "Words:" not in card(dataclasses.replace(named, prompts_sha256=""))

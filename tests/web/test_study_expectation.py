@@ -12,7 +12,7 @@ from agents.cookbook import checking
 from agents.models import Connection, Run
 from agents.recipes import literature
 from annotations.models import Dataset
-from evaluation.studies import expecting
+from evaluation.studies import running
 from evaluation.studies.expecting import Expected, Forecast, expected
 from evaluation.studies.running import create_study
 from tests import factories
@@ -63,7 +63,7 @@ def ranked(dataset: Dataset, recipe: str, seconds: float, rank: float, model: st
 
 
 def test_ranking_is_told_as_if_nobody_had_ranked_the_pages_before(dataset: Dataset, monkeypatch) -> None:
-    monkeypatch.setattr(expecting, "unready", lambda recipe, dataset: "")
+    monkeypatch.setattr(running, "unready", lambda recipe, dataset: "")
     ranked(dataset, "deberta", 4.0, 4.0)
     ranked(dataset, "deberta", 0.1, 0.1)
     ranked(dataset, "mindact", 2.1, 0.1)
@@ -209,7 +209,7 @@ def test_what_waits_before_it_is_counted(dataset: Dataset, ran: Run) -> None:
 def test_recipes_whose_time_is_not_known_are_named_beside_the_time_of_the_others(
     dataset: Dataset, ran: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(expecting, "unready", lambda recipe, dataset: "")
+    monkeypatch.setattr(running, "unready", lambda recipe, dataset: "")
     found = of(dataset, ["grounded", "deberta", "mindact"], "train")
     assert (found.seconds, found.unknown) == (6.0, ["deberta", "mindact"])
     said = found.sentences()
@@ -253,7 +253,7 @@ def test_recipes_stand_below_their_paper_and_what_is_chosen_is_open(dataset: Dat
 
 
 def test_workflows_for_which_whole_pages_leave_no_room_are_told_before_a_study(dataset: Dataset, monkeypatch) -> None:
-    monkeypatch.setattr(expecting, "unready", lambda recipe, dataset: "")
+    monkeypatch.setattr(running, "unready", lambda recipe, dataset: "")
     beside = {"recall.workflows": "environment", "plan.model": "mine"}
     words = "mindact: Workflows stand before recalled pages, and a prompt of more than 2,048 tokens is cut"
     assert any(said.startswith(words) for said in of(dataset, ["mindact"], "train", overrides=beside).sentences())
