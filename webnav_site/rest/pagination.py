@@ -37,12 +37,14 @@ class StablePagination(CursorPagination):
     ) -> list[Any] | None:
         """The rows of a page. A cursor that somebody has written, with a place that the column cannot have, is no
         cursor."""
-        try:
-            return super().paginate_queryset(queryset, request, view)
-        except (RefusedValue, TypeError, ValueError) as error:
-            if self.cursor_query_param not in request.query_params:
-                raise
-            raise NotFound(self.invalid_cursor_message) from error
+        cursor = self.decode_cursor(request)
+        if isinstance(queryset, QuerySet) and cursor is not None and cursor.position is not None:
+            (order,) = self.get_ordering(request, queryset, view)
+            try:
+                queryset.model._meta.get_field(order).to_python(cursor.position)
+            except RefusedValue as error:
+                raise NotFound(self.invalid_cursor_message) from error
+        return super().paginate_queryset(queryset, request, view)
 
-    def get_ordering(self, request: Request, queryset: QuerySet, view: APIView) -> tuple[str]:
+    def get_ordering(self, request: Request, queryset: QuerySet, view: APIView | None) -> tuple[str]:
         return (getattr(view, "page_order", "id"),)
