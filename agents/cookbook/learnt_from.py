@@ -126,7 +126,7 @@ def composes(name: str, recipe: Recipe) -> bool:
     if name in UNSEEN:
         return False
     reading = [kind for kind in recipe_kinds(recipe) if kind.stage in STAGES_BEFORE and name in kind.reads]
-    if planner_of(recipe).in_groups:
+    if planner_of(recipe).form:
         if name.startswith("rank."):
             recalls_by_page = recipe.recall.state_in_query or predicts_objective(recipe)
             return recalls_by_page and name in ("rank.kind", "rank.model")

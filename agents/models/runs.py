@@ -141,11 +141,6 @@ class Run(models.Model):
         """How many of the ranked elements the stages after `rank` are given."""
         return self.recipe.get("rank", {}).get("top_k", 50)
 
-    @property
-    def is_ranking_only(self) -> bool:
-        """Whether its agent ranks elements and plans no operation, so that no step of it can be right as a whole."""
-        return bool(self.recipe.get("plan", {}).get("kind") == "first")
-
     def begin(self) -> None:
         """Mark that a worker has begun; changes nothing where one had before."""
         waiting = type(self).objects.filter(pk=self.pk, state=self.State.QUEUED)

@@ -122,6 +122,7 @@ class StageKind:
     embeds: ClassVar[bool] = False  # of recall: what it finds is compared by vectors
     asks_as_planner: ClassVar[bool] = False  # it asks the planner's model, or the endpoint's where none plans
     counts_equals: ClassVar[bool] = False  # of imagine: each of several equal samples counts as a vote
+    keeps_scores: ClassVar[bool] = False  # of a ranking: scores or vectors of a page are kept between runs
     tells_best: ClassVar[bool] = False  # of a ranking: hands on what it knows of the best elements, not only their ids
     instead: ClassVar[Mapping[str, str]] = {}  # settings to use instead where the model knows too little
     loads_weights: ClassVar[bool] = True  # of a ranking: its model has weights; False for scores made elsewhere

@@ -141,7 +141,8 @@ def _fewer_in_group(before: Recipe, now: Recipe) -> dict[str, tuple[Any, Any]]:
     """rank.top_k -> (the elements of a group in training, now), where a page has too few elements for a whole group.
     Samples of training show whole ones, whatever is ranked."""
     group, kept = before.simplify.group_size, now.rank.top_k
-    fewer = planner_of(now).in_groups and kept < min(group, now.simplify.group_size) and "rank.top_k" in read_by(now)
+    in_groups = planner_of(now).form is not None
+    fewer = in_groups and kept < min(group, now.simplify.group_size) and "rank.top_k" in read_by(now)
     return {"rank.top_k": (f"at least {group}", kept)} if fewer else {}
 
 

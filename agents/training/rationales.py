@@ -103,7 +103,7 @@ class ShownReasons:
         planner = planner_named(self.settings.paradigm)
         if planner is None:  # of a world model or a value function, whose samples show no earlier steps
             return False
-        return self.settings.refinement if planner.in_groups else self.recipe.recall.has_memory
+        return self.settings.refinement if planner.form else self.recipe.recall.has_memory
 
     def _measured(self) -> list[int]:
         """The dev conversations whose steps are measured."""

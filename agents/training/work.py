@@ -193,7 +193,7 @@ class Work:
             if not reasons.are_written(lambda: llm_within_budget(self.model), self.unanswered, self.tell, self.until):
                 return None
         planner = planner_named(settings.paradigm)
-        if planner and planner.in_groups:
+        if planner and planner.form:
             reminding = self._pipeline(self.recipe or as_set(settings))
             rows = StepRows(self.rows, settings, pipeline=reminding)
             dev_rows = StepRows(self.dev, settings, settings.dev_examples, pipeline=reminding)

@@ -1,6 +1,6 @@
 """Read a planner's reply: which element and which "OP value" it names (planners spec 4.5).
 
-Two paradigms: multiple choice ("C.\\nAction: TYPE\\nValue: york") and generation ("Element: (a id=1 ...").
+Two forms: multiple choice ("C.\\nAction: TYPE\\nValue: york") and generation ("Element: (a id=1 ...").
 Choices are the pairs (backend node id, text) that the prompt listed, in its order.
 """
 

@@ -3,9 +3,10 @@
 The same text serves the current step and memory snippets of earlier steps; snippets have no block of previous actions.
 """
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar
 
 from agents.prompts.packs import Pack, webnav
 from annotations.dom.prune import prune_tree
@@ -13,10 +14,9 @@ from annotations.dom.text import tree_repr
 from annotations.dom.tree import NODE_ID, Element, parse
 from annotations.sandbox.deadline import page_deadline
 
-Paradigm = Literal["multichoice", "generation"]
-
 CHOICE_WORDS = 10  # an element is offered by the first words of its text
 PREVIOUS_ACTIONS = 5
+_ELEMENT_LINE = re.compile(r"^Element: .*\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,48 @@ class PageWording:
 OURS = PageWording.of(webnav())
 
 
+class AnswerForm:
+    """How a planner answers on a page that it is shown: here with the element's text in full. Operation and value
+    follow on lines of their own."""
+
+    name: ClassVar[str] = "generation"  # as texts of a prompt pack are named by it
+    none: ClassVar[str] = "None"  # the whole answer where no element is right
+    texts: ClassVar[frozenset[str]] = frozenset({"page_question_generation"})  # of a pack, that its question holds
+
+    def question(self, wording: PageWording, choices: Sequence[str]) -> str:
+        """What is asked about a page, with the elements to choose from where they are listed."""
+        return wording.question_generation
+
+    def element(self, index: int, text: str) -> str:
+        """The line by which an answer names one of the choices."""
+        return f"Element: {text}"
+
+    def without_element(self, answer: str) -> str:
+        """Operation and value of an answer, as they were written."""
+        return _ELEMENT_LINE.sub("", answer)
+
+
+class LetterForm(AnswerForm):
+    """The elements are listed with letters, and the answer begins with one of them."""
+
+    name = "multichoice"
+    none = "A."
+    texts = frozenset({"page_question_multichoice", "page_none"})
+
+    def question(self, wording: PageWording, choices: Sequence[str]) -> str:
+        listed = [f"{self.element(index, text)} {text}" for index, text in enumerate(choices)]
+        return "\n".join([wording.question_multichoice, "", f"{self.none} {wording.none}", *listed]) + "\n"
+
+    def element(self, index: int, text: str) -> str:
+        return f"{choice_letter(index)}."
+
+    def without_element(self, answer: str) -> str:
+        return answer[len(self.none) :]
+
+
+IN_FULL, BY_LETTER = AnswerForm(), LetterForm()
+
+
 @dataclass(frozen=True, slots=True)
 class PageInput:
     """A formatted page: what the planner sees, what it should answer, and which element each choice is."""
@@ -72,7 +114,7 @@ def format_input(
     page: Element | str | bytes,
     candidate_ids: Collection[str],
     task: PageTask,
-    paradigm: Paradigm,
+    form: AnswerForm,
     gold_id: str | None = None,
     previous_k: int | None = PREVIOUS_ACTIONS,
     keep_html_brackets: bool = False,
@@ -95,8 +137,8 @@ def format_input(
     gold_index = -1 if gold_id is None else id_mapping.get(gold_id, -1)
     return PageInput(
         context=context,
-        input=_input_text(task, paradigm, [text for _, text in choices], previous_k, wording),
-        target=_target_text(task, paradigm, gold_index, choices[gold_index][1] if gold_index >= 0 else ""),
+        input=_input_text(task, form, [text for _, text in choices], previous_k, wording),
+        target=_target_text(task, form, gold_index, choices[gold_index][1] if gold_index >= 0 else ""),
         choices=choices,
         id_mapping=id_mapping,
         gold_index=gold_index,
@@ -126,21 +168,16 @@ def choice_letter(index: int) -> str:
 
 
 def _input_text(
-    task: PageTask, paradigm: Paradigm, choices: list[str], previous_k: int | None, wording: PageWording
+    task: PageTask, form: AnswerForm, choices: list[str], previous_k: int | None, wording: PageWording
 ) -> str:
     lines = [wording.header, f"Task: {task.instruction}"]
     if previous_k is not None:
         lines += ["Previous actions:", *(task.previous_actions[-previous_k:] or ["None"])]
-    if paradigm == "generation":
-        return "\n".join([*lines, wording.question_generation])
-    lines += [wording.question_multichoice, "", f"A. {wording.none}"]
-    lines += [f"{choice_letter(index)}. {text}" for index, text in enumerate(choices)]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, form.question(wording, choices)])
 
 
-def _target_text(task: PageTask, paradigm: Paradigm, gold_index: int, gold_text: str) -> str:
+def _target_text(task: PageTask, form: AnswerForm, gold_index: int, gold_text: str) -> str:
     if gold_index == -1:
-        return "A." if paradigm == "multichoice" else "None"
-    element = f"{choice_letter(gold_index)}." if paradigm == "multichoice" else f"Element: {gold_text}"
+        return form.none
     value = "" if task.operation == "CLICK" else f"Value: {task.value}"
-    return f"{element}\nAction: {task.operation}\n{value}"
+    return f"{form.element(gold_index, gold_text)}\nAction: {task.operation}\n{value}"

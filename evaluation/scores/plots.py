@@ -16,7 +16,7 @@ from evaluation.metrics.outcomes import Metric
 from evaluation.metrics.scores import MetricPreset
 from evaluation.models import Score
 from evaluation.scores.breakdowns import RunBreakdown, SiteBreakdown
-from evaluation.scores.tables import FULL_NAMES, PLOTTED, main_metrics
+from evaluation.scores.tables import FULL_NAMES, PLOTTED, main_metrics, ranks_only
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 300, 170, 34, 22, 8  # of a panel, pixels; axes lie within
 BESIDE = 4  # pixels between two recipes at the same place of an axis of words
@@ -134,7 +134,7 @@ class RunPlots:
 
     def all(self, sees_gold: Callable[[str], bool]) -> list[PlotData]:
         """The plots that have points. Those of where runs fail are made of splits whose gold may be seen."""
-        open_runs = [run for run in self.runs if sees_gold(run.split) and not run.is_ranking_only]
+        open_runs = [run for run in self.runs if sees_gold(run.split) and not ranks_only(run.recipe)]
         found = [
             self._recall(),
             self._slices(open_runs, "by_turn", "Success by turn", "turn of the conversation"),

@@ -15,6 +15,7 @@ from evaluation.models import Score, Study
 from evaluation.scores.breakdowns import RunBreakdown, SiteBreakdown
 from evaluation.scores.judging import Gold, Judgement, judge, judge_as_published
 from evaluation.scores.live import episodes_of, live_metrics, turns_of
+from evaluation.scores.tables import ranks_only
 from evaluation.scores.weblinx import weblinx_metrics
 
 
@@ -140,7 +141,7 @@ class RunScores:
 def score_rows(metrics: Iterable[Metric], run: Run, preset: str) -> list[Score]:
     """One row for each metric, not stored yet; the first of a name is its headline. For an agent that only ranks,
     metrics that need an operation are left out."""
-    metrics = [one for one in metrics if not (run.is_ranking_only and wants_operation(one.name))]
+    metrics = [one for one in metrics if not (ranks_only(run.recipe) and wants_operation(one.name))]
     first = {(metric.name, metric.grouping) for metric in headlines(metrics).values()}
     return [
         Score(

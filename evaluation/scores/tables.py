@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from math import ceil, floor
+from typing import Any
 
 from agents.environments.task_sets import TALKING
 from agents.models import Run, Trajectory
@@ -75,6 +76,10 @@ class RunRow:
     plot: IntervalPlot | None = None
     band: tuple[float, float] | None = None  # of what cannot be told from the best, all their intervals: from, how wide
 
+    @property
+    def ranks_only(self) -> bool:
+        return ranks_only(self.run.recipe)
+
 
 @dataclass
 class ScoreTable:
@@ -118,7 +123,7 @@ def main_metrics(runs: Iterable[Run]) -> tuple[str, ...]:
     runs = list(runs)
     if runs and all(run.dataset.is_live for run in runs):
         return LIVE_TALKS if all(run.dataset.live["environment"] in TALKING for run in runs) else LIVE
-    if runs and all(run.is_ranking_only for run in runs):
+    if runs and all(ranks_only(run.recipe) for run in runs):
         return RANKED
     return WEBLINX if decide_turns(planners(runs)) else MAIN
 
@@ -129,8 +134,14 @@ def with_people(metrics: tuple[str, ...], scores: Iterable[Score]) -> tuple[str,
 
 
 def planners(runs: Iterable[Run]) -> set[str]:
-    """The kinds of planners in the runs' recipes; taking the first candidate is not counted as one."""
-    return {run.recipe.get("plan", {}).get("kind", "") for run in runs} - {"first"}
+    """The kinds of planners in the runs' recipes; those that only rank are not counted."""
+    return {run.recipe.get("plan", {}).get("kind", "") for run in runs if not ranks_only(run.recipe)}
+
+
+def ranks_only(recipe: dict[str, Any]) -> bool:
+    """Whether an agent by this stored recipe ranks elements and plans no operation."""
+    planner = planner_named(recipe.get("plan", {}).get("kind", ""))
+    return planner is not None and planner.ranks_only
 
 
 def decide_turns(planners: Collection[str]) -> bool:

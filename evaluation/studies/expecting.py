@@ -15,6 +15,7 @@ from agents.recipes import literature
 from agents.recipes.declaring import values_of
 from agents.recipes.literature import Recipe
 from agents.stages.compose.pages import CUT_FIRST
+from agents.stages.registry import kinds
 from agents.training.prepare.ahead import NOTHING, Ahead, WorkQueue
 from annotations.access import rules
 from annotations.access.rules import User
@@ -27,7 +28,6 @@ from evaluation.studies.forms import settings_in
 from evaluation.studies.running import as_it_runs, ready
 
 LOOKED_AT = 10  # of the last runs of a recipe
-KEPT = ("cross_encoder", "dmr")  # kinds of `rank` whose scores, or vectors, are kept between runs
 # What changes neither how long a step takes nor what it costs.
 WITHOUT_WEIGHT = ("prompts.", "quirks.", "preset")
 
@@ -306,7 +306,8 @@ class _Past:
         """Seconds that ranking a step takes where nothing was kept of it: what the first run took that ranked these
         conversations with the same weights."""
         rank = run.recipe["rank"]
-        if rank["kind"] not in KEPT:
+        ranking = kinds()["rank.kind"].get(rank["kind"])
+        if ranking is None or not ranking.keeps_scores:
             return 0.0
         alike = self.ran.filter(dataset=run.dataset_id, recipe__rank__kind=rank["kind"])
         first = alike.filter(recipe__rank__model=rank["model"]).last() or run

@@ -230,7 +230,7 @@ def plot(user: User, live: dict[str, str] | None = None) -> dict[str, Any] | Non
         return None
     table = max(found, key=lambda one: len(one.rows))
     place = metrics.index(plotted)
-    with_value = [row for row in table.rows if row.cells[place] or not row.run.is_ranking_only]
+    with_value = [row for row in table.rows if row.cells[place] or not row.ranks_only]
     labels = [row.label for row in with_value]
     return {
         "study": study,

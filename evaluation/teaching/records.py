@@ -16,7 +16,7 @@ from agents.observations import RecordedConversation
 from agents.prompts.packs import webnav
 from agents.training.samples.examples import generator
 from agents.types import Action, Observation
-from agents.words.shown_page import PageTask, PageWording, Paradigm, format_input
+from agents.words.shown_page import BY_LETTER, PageTask, PageWording, format_input
 from annotations.dom.elements import elements
 from annotations.dom.limits import PageError
 from annotations.dom.tree import Element, node_ids
@@ -24,7 +24,6 @@ from annotations.models import Dataset
 from evaluation.teaching.collecting import SaidAction, TaughtStep, Teaching
 
 OTHERS = 4  # elements that are offered besides those that something is said of
-PROMPT: Paradigm = "multichoice"
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class _StepAsAsked:
         if action.node_id not in self.nodes:
             return []
         task = PageTask(self.instruction, self.past, action.operation, action.value)
-        shown = format_input(self.page, self.nodes, task, PROMPT, action.node_id)
+        shown = format_input(self.page, self.nodes, task, BY_LETTER, action.node_id)
         return [{"role": "assistant", "content": shown.target}] if shown.gold_index >= 0 else []
 
     @property
@@ -73,7 +72,7 @@ class _StepAsAsked:
                 {user.get_username() for user in of_gold if user} | {name for one in said for name in one.people}
             ),
             "judged": [place for one in said for place in _judged(one)],
-            "prompt_form": PROMPT,
+            "prompt_form": BY_LETTER.name,
             "prompt_pack": webnav().reference,
             "prompt_pack_sha256": webnav().sha256,
         }
@@ -155,7 +154,7 @@ def _prompt(one: TaughtStep, seen: Observation) -> _StepAsAsked:
     drawn = generator("lessons", step.pk).sample(pool, min(OTHERS, len(pool)))
     nodes = tuple(sorted({*named, *drawn}))
     past = tuple(action.representation for action in seen.turn_actions)
-    shown = format_input(seen.root, nodes, PageTask(seen.instruction, past), PROMPT)
+    shown = format_input(seen.root, nodes, PageTask(seen.instruction, past), BY_LETTER)
     messages = [
         {"role": "system", "content": PageWording.of(webnav()).system},
         {"role": "user", "content": f"'''\n{shown.context}\n'''\n\n{shown.input}"},

@@ -1,4 +1,4 @@
-"""Replies of planners in both paradigms, with the published quirks on and off."""
+"""Replies of planners in both forms of answers, with the published quirks on and off."""
 
 import pytest
 

@@ -4,7 +4,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from agents.words.sequence import PagePart, encode_messages, input_ids, join, label_ids, page_messages
-from agents.words.shown_page import PageTask, format_input
+from agents.words.shown_page import IN_FULL, PageTask, format_input
 
 WORDS = "[UNK] </s> page words ask answer one two three four".split()
 
@@ -37,7 +37,7 @@ def test_a_single_task_is_read_as_page_and_question_alone():
 
 
 def test_the_empty_answer_of_the_current_step_adds_nothing():
-    page = format_input('<html backend_node_id="1"><text>page</text></html>', ["1"], PageTask("ask"), "generation")
+    page = format_input('<html backend_node_id="1"><text>page</text></html>', ["1"], PageTask("ask"), IN_FULL)
     messages = page_messages(page)
     assert [message.sender for message in messages] == ["webpage", "human", "gpt"]
     assert encode_messages(messages, tokenizer()) == encode_messages(messages[:2], tokenizer())

@@ -6,7 +6,7 @@ import pytest
 
 from agents.stages.simplify.snippets import CORRECTED, FAITHFUL, SnippetSettings, draw_candidates, snippet_messages
 from agents.words.past_step import PastStep
-from agents.words.shown_page import OURS
+from agents.words.shown_page import BY_LETTER, OURS
 
 PAGE = (
     '<html backend_node_id="1"><select backend_node_id="2" name="size"><text>Small</text></select>'
@@ -52,12 +52,12 @@ def test_a_click_already_ends_in_a_line_break(quirks):
 def test_a_step_without_gold_element_gets_the_fixed_rationale():
     nothing = past_step(positive_ids=(), rationale=None)
     assert answer(nothing) == f"NoneRationale: {OURS.rationale_none}"
-    assert answer(nothing, paradigm="multichoice", quirks=CORRECTED) == f"A.\nRationale: {OURS.rationale_none}"
+    assert answer(nothing, form=BY_LETTER, quirks=CORRECTED) == f"A.\nRationale: {OURS.rationale_none}"
 
 
 def test_a_step_without_a_known_rationale_keeps_its_plain_answer():
-    assert answer(past_step(rationale=None), paradigm="multichoice") == "B.\nAction: SELECT\nValue: Small"
-    assert answer(past_step(), refinement=False, paradigm="multichoice") == "B.\nAction: SELECT\nValue: Small"
+    assert answer(past_step(rationale=None), form=BY_LETTER) == "B.\nAction: SELECT\nValue: Small"
+    assert answer(past_step(), refinement=False, form=BY_LETTER) == "B.\nAction: SELECT\nValue: Small"
 
 
 def test_simplification_draws_four_high_ranked_negatives_beside_the_gold_element_and_five_without():

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from agents.words.parse import CORRECTED, FAITHFUL, ParsedReply, ParseQuirks, parse_generation, parse_multichoice
-from agents.words.shown_page import PageTask, Paradigm, format_input
+from agents.words.shown_page import IN_FULL, AnswerForm, PageTask, format_input
 from annotations.dom.tree import parse
 from evaluation.metrics.element import element_accuracy
 from evaluation.metrics.operation import operation_f1
@@ -15,7 +15,7 @@ from evaluation.metrics.step import step_success
 from tests.agents.knocked_out import knock_out
 from tests.conformance.results import assert_published_result
 
-PARSERS: dict[Paradigm, Callable[..., ParsedReply]] = {"multichoice": parse_multichoice, "generation": parse_generation}
+PARSERS: dict[str, Callable[..., ParsedReply]] = {"multichoice": parse_multichoice, "generation": parse_generation}
 
 
 @dataclass
@@ -23,7 +23,7 @@ class Evaluation:
     """Evaluates the conversations of one case; keeps what the published code wrote down."""
 
     case: dict
-    paradigm: Paradigm
+    form: AnswerForm
     quirks: ParseQuirks
     groups: list[list[str]] = field(default_factory=list)
     predictions: list[list[str]] = field(default_factory=list)
@@ -46,14 +46,14 @@ class Evaluation:
 
             def ask(group: list[str]) -> ParsedReply:
                 self.groups.append(group)
-                return self._read(next(self.outputs, ""), format_input(page, group, task, self.paradigm).choices)
+                return self._read(next(self.outputs, ""), format_input(page, group, task, self.form).choices)
 
-            gold = format_input(page, positives[:1], task, self.paradigm, gold_id=positives[0])
+            gold = format_input(page, positives[:1], task, self.form, gold_id=positives[0])
             final = knock_out([*positives, *negatives], ask)
             if final is not None:
                 element = element_accuracy(final.element, positives)
                 label = self._read(gold.target, gold.choices).action
-                f1 = operation_f1(final.action, label, strip_punctuation=self.paradigm == "generation")
+                f1 = operation_f1(final.action, label, strip_punctuation=self.form is IN_FULL)
         sample = f"{turn['annotation_id']}_{action['action_uid']}"
         self.predictions.append([sample, final.element, final.action] if final else [sample, "", ""])
         self.outcomes.append(
@@ -73,20 +73,20 @@ class Evaluation:
         return [item["backend_node_id"] for item in candidates if item["rank"] < self.case["top_k"]]
 
     def _read(self, text: str, choices: tuple[tuple[str, str], ...]) -> ParsedReply:
-        return PARSERS[self.paradigm](text, choices, self.quirks)
+        return PARSERS[self.form.name](text, choices, self.quirks)
 
 
-def assert_published_evaluation(case: dict, paradigm: Paradigm) -> None:
+def assert_published_evaluation(case: dict, form: AnswerForm) -> None:
     """Groups, predictions and aggregates equal the case's; where the published code crashed, so does `faithful`."""
     error = case["error"]
     if error is not None and not error.startswith("UnboundLocalError"):
         with pytest.raises((IndexError, ValueError)) as raised:
-            Evaluation(case, paradigm, FAITHFUL).run()
+            Evaluation(case, form, FAITHFUL).run()
         assert error.startswith(raised.type.__name__)
-        judged = Evaluation(case, paradigm, CORRECTED).run().outcomes
+        judged = Evaluation(case, form, CORRECTED).run().outcomes
         assert len(judged) == sum(len(turn["actions"]) for item in case["conversations"] for turn in item["turns"])
         return
-    evaluation = Evaluation(case, paradigm, FAITHFUL).run()
+    evaluation = Evaluation(case, form, FAITHFUL).run()
     assert evaluation.groups == case["candidate_groups_in_order"]
     if case["predictions"] is not None:
         assert evaluation.predictions == case["predictions"]

@@ -1,9 +1,9 @@
-"""format_input against the published code's output, in both paradigms."""
+"""format_input against the published code's output, for both forms of answers."""
 
 import pytest
 
 from agents.prompts.importing.sources import read
-from agents.words.shown_page import PageTask, PageWording, format_input
+from agents.words.shown_page import BY_LETTER, IN_FULL, PageTask, PageWording, format_input
 from tests.agents.author_clones import clone
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of, error_of
@@ -15,9 +15,9 @@ def imported(tmp_path_factory) -> PageWording:
     return PageWording.of(read("self-map", clone(tmp_path_factory.mktemp("clone"), "self-map")).pack)
 
 
-@pytest.mark.parametrize("paradigm", ["multichoice", "generation"])
+@pytest.mark.parametrize("form", [BY_LETTER, IN_FULL], ids=lambda form: form.name)
 @pytest.mark.parametrize("case", params("format_input"))
-def test_formatted_page_agrees_with_the_published_code(case, paradigm, imported):
+def test_formatted_page_agrees_with_the_published_code(case, form, imported):
     sample = case["sample"]
     task = PageTask(
         sample["confirmed_task"],
@@ -25,13 +25,13 @@ def test_formatted_page_agrees_with_the_published_code(case, paradigm, imported)
         sample["operation"]["op"],
         sample["operation"]["value"],
     )
-    expected = case if error_of(case) else case[paradigm]
+    expected = case if error_of(case) else case[form.name]
     with crash_of(expected) as crashes:
         page = format_input(
             sample["cleaned_html"],
             case["candidate_ids"],
             task,
-            paradigm,
+            form,
             gold_id=None if case["gt"] == -1 else case["gt"],
             previous_k=case["previous_k"],
             keep_html_brackets=case["keep_html_brackets"],

@@ -1,11 +1,11 @@
-"""Memory snippets of a whole conversation, in every combination of paradigm, simplification and refinement."""
+"""Memory snippets of a whole conversation, in every combination of form, simplification and refinement."""
 
 import pytest
 
 from agents.stages.simplify.snippets import SnippetSettings, snippet_messages
 from agents.words.past_step import PastStep
 from agents.words.sequence import PagePart
-from agents.words.shown_page import PageWording
+from agents.words.shown_page import BY_LETTER, IN_FULL, PageWording
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of
 
@@ -53,7 +53,7 @@ def past_steps(conversation, current_uid):
 def test_snippets_agree_with_the_published_code(case):
     switches = case["self_map"]
     settings = SnippetSettings(
-        paradigm="generation" if switches["generation"] else "multichoice",
+        form=IN_FULL if switches["generation"] else BY_LETTER,
         simplification=switches["memory_simplification"],
         refinement=switches["memory_refinement"],
         top_k=case["top_k"],

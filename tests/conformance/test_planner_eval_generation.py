@@ -2,10 +2,11 @@
 
 import pytest
 
+from agents.words.shown_page import IN_FULL
 from tests.conformance.cases import params
 from tests.conformance.planner_eval import assert_published_evaluation
 
 
 @pytest.mark.parametrize("case", params("planner_eval_generation"))
 def test_evaluation_agrees_with_the_published_one(case):
-    assert_published_evaluation(case, "generation")
+    assert_published_evaluation(case, IN_FULL)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from agents.recipes.literature import Recipe
-from agents.stages.compose.shots import examples, shot_messages
+from agents.stages.compose.shots import examples, shot_messages, shots_text
 from agents.stages.kind import Beside, Parts, StageKind, prompt_of, unless
 from agents.stages.models import idle_elsewhere
 from agents.stages.simplify.groups import Match
@@ -12,7 +12,7 @@ from agents.stages.state import StepState
 from agents.types import PromptWorkflow
 from agents.words.generator import CUT, PagePrompt
 from agents.words.sequence import PagePart, page_messages
-from agents.words.shown_page import PageInput, PageTask, PageWording, Paradigm, choice_letter, format_input
+from agents.words.shown_page import BY_LETTER, IN_FULL, AnswerForm, PageInput, PageTask, PageWording, format_input
 from annotations.dom.limits import PageError
 
 TRACED_PROMPT = 6_000  # characters of a round's page and question that a trace keeps
@@ -38,7 +38,7 @@ class PagesInTurn(StageKind):
     )
     takes = frozenset({"instruction", "memory", "rationales", "exemplars", "workflows"})
 
-    paradigm: ClassVar[Paradigm] = "generation"
+    form: ClassVar[AnswerForm] = IN_FULL
 
     @classmethod
     def idle(cls, beside: Beside) -> dict[str, str]:
@@ -84,19 +84,18 @@ class PagesInTurn(StageKind):
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
         self.wording = PageWording.of(parts.words)
-        self.shots = shot_messages(parts.words, self.paradigm, self.recipe.compose.shots)
+        self.shots = shot_messages(parts.words, self.form, self.recipe.compose.shots)
         self.spoken = is_spoken(self.recipe)
 
     @classmethod
     def texts(cls, recipe: Recipe) -> frozenset[str]:
-        shots = {f"page_shots_{cls.paradigm}"} if recipe.compose.shots else set()
-        none = {"page_none"} if cls.paradigm == "multichoice" else set()
+        shots = {shots_text(cls.form)} if recipe.compose.shots else set()
         system = {"page_system"} if is_spoken(recipe) else set()
-        return frozenset({"page_header", f"page_question_{cls.paradigm}"} | system | shots | none)
+        return cls.form.texts | {"page_header"} | system | shots
 
     @classmethod
     def shown_examples(cls, recipe: Recipe) -> dict[str, int]:
-        return {f"page_shots_{cls.paradigm}": recipe.compose.shots}
+        return {shots_text(cls.form): recipe.compose.shots}
 
     def run(self, states: Sequence[StepState]) -> None:
         for state in states:
@@ -109,11 +108,11 @@ class PagesInTurn(StageKind):
         task = PageTask(state.instruction, past)
         try:
             root, group = state.observation.root, match.group or []
-            page = match.page = format_input(root, group, task, self.paradigm, wording=self.wording)
+            page = match.page = format_input(root, group, task, self.form, wording=self.wording)
         except (PageError, IndexError) as error:
             state.fail(f"the page cannot be shown: {error}")
             return
-        openings = _openings(page, self.paradigm) if self.recipe.plan.constrained else ()
+        openings = _openings(page, self.form) if self.recipe.plan.constrained else ()
         shown = page if state.sees_text else PageInput("", page.input, page.target, page.choices)
         history = (*opening(self.shots, state.workflows), *match.past)
         current = tuple(page_messages(shown))
@@ -127,7 +126,7 @@ class PagesInTurn(StageKind):
 class LetteredPages(PagesInTurn):
     """The prompt of `multichoice`: as of `generation`, but the elements are listed with letters."""
 
-    paradigm: ClassVar[Paradigm] = "multichoice"
+    form: ClassVar[AnswerForm] = BY_LETTER
 
 
 def note_sent(state: StepState, match: Match, sent: PagePrompt) -> None:
@@ -183,14 +182,11 @@ def opening(shots: tuple[PagePart, ...], workflows: Sequence[PromptWorkflow]) ->
     return *shots, PagePart("webpage", ""), PagePart("human", text), PagePart("gpt", "")
 
 
-def _openings(page: PageInput, paradigm: Paradigm) -> tuple[str, ...]:
+def _openings(page: PageInput, form: AnswerForm) -> tuple[str, ...]:
     """Every beginning of a well-formed answer. One that ends in a space is followed by a value."""
-    if paradigm == "multichoice":
-        elements, none = [f"{choice_letter(i)}." for i in range(len(page.choices))], "A."
-    else:
-        elements, none = [f"Element: {text}" for _, text in page.choices], "None"
+    elements = [form.element(index, text) for index, (_, text) in enumerate(page.choices)]
     return (
-        none,
+        form.none,
         *(f"{element}\nAction: CLICK" for element in elements),
         *(f"{element}\nAction: {operation}\nValue: " for element in elements for operation in ("TYPE", "SELECT")),
     )

@@ -4,7 +4,7 @@ import re
 
 from agents.prompts.packs import Pack
 from agents.words.sequence import PagePart
-from agents.words.shown_page import Paradigm
+from agents.words.shown_page import AnswerForm
 
 _SHOWN = re.compile(r"'''\n(.*?)\n'''\n\n(.*)", re.DOTALL)  # a page and what is asked about it
 
@@ -14,9 +14,14 @@ def examples(shots: int) -> str:
     return f" {shots} worked examples come first." if shots else ""
 
 
-def shot_messages(pack: Pack, paradigm: Paradigm, shots: int) -> tuple[PagePart, ...]:
+def shots_text(form: AnswerForm) -> str:
+    """The text of a prompt pack that holds the examples with answers of that form."""
+    return f"page_shots_{form.name}"
+
+
+def shot_messages(pack: Pack, form: AnswerForm, shots: int) -> tuple[PagePart, ...]:
     """The first examples of a pack, three messages each: page, question, answer."""
-    said = pack.prompt(f"page_shots_{paradigm}").messages()[: 2 * shots] if shots else []
+    said = pack.prompt(shots_text(form)).messages()[: 2 * shots] if shots else []
     messages: list[PagePart] = []
     for (_, question), (_, answer) in zip(said[::2], said[1::2], strict=True):
         shown = _SHOWN.fullmatch(question)

@@ -18,7 +18,7 @@ from agents.stages.state import StepState
 from agents.types import Action
 from agents.words.generator import Generated
 from agents.words.parse import ParsedReply, ParseQuirks, parse_generation, parse_multichoice
-from agents.words.shown_page import Paradigm
+from agents.words.shown_page import BY_LETTER, IN_FULL, AnswerForm
 
 ANSWER = "Answer: "  # the examples that MindAct shows to language models have it before the letter
 
@@ -35,9 +35,9 @@ class MultipleChoice(AskingPlanner):
         "quirks.click_value_counts",
         "quirks.q27_fails_unasked",
     }
-    fails_unasked = in_groups = True
+    fails_unasked = True
     judging = PublishedJudging(keeps_punctuation=True)
-    paradigm: ClassVar[Paradigm] = "multichoice"
+    form: ClassVar[AnswerForm] = BY_LETTER
     parse = staticmethod(parse_multichoice)
 
     def __init__(self, parts: Parts) -> None:
@@ -66,7 +66,7 @@ class MultipleChoice(AskingPlanner):
     def training(cls, recipe: Recipe) -> tuple[str, dict[str, Any]]:
         recall, compose = recipe.recall, recipe.compose
         return "seq2seq", {
-            "paradigm": cls.paradigm,
+            "paradigm": cls.form.name,
             "num_candidates": recipe.simplify.group_size,
             "max_length": compose.max_tokens,
             "max_new_tokens": recipe.plan.max_new_tokens,
@@ -121,7 +121,7 @@ class MultipleChoice(AskingPlanner):
 
     def _note(self, state: StepState, match: Match) -> None:
         last = {"reply": match.asked[-1]["reply"]} if match.asked else {}
-        state.note("plan", kind=self.paradigm, rounds=match.asked, **last)
+        state.note("plan", kind=self.form.name, rounds=match.asked, **last)
 
 
 class Generation(MultipleChoice):
@@ -135,7 +135,7 @@ class Generation(MultipleChoice):
         "quirks.q27_fails_unasked",
     }
     judging = PublishedJudging()
-    paradigm: ClassVar[Paradigm] = "generation"
+    form: ClassVar[AnswerForm] = IN_FULL
 
     @classmethod
     def answers(cls, recipe: Recipe) -> str:

@@ -12,7 +12,7 @@ from agents.types import Action
 class FirstElement(Planning):
     """Takes the best-ranked element; there is no planner."""
 
-    takes_best = True
+    ranks_only = takes_best = True
     reads = frozenset({"rank.top_k"})  # of recorded WebLINX turns, where the ranking itself is judged
 
     @classmethod

@@ -10,6 +10,7 @@ from agents.stages.kind import Beside, Parts, StageKind, unless
 from agents.stages.models import base_counts, lacking_model, trainer_of
 from agents.stages.state import StepState
 from agents.words.generator import Generated, PlannerPrompt
+from agents.words.shown_page import AnswerForm
 
 REPAIRED = {
     "repaired": "Errors of the published code that mix up data or only stop it are not reproduced: element numbers "
@@ -49,9 +50,10 @@ class Planning(StageKind):
     asks: ClassVar[bool] = False  # it asks a model, with the prompt that `compose` made
     needs_ranking: ClassVar[bool] = True
     fails_unasked: ClassVar[bool] = False  # published code asks only where the gold element is in reach (Q27)
-    in_groups: ClassVar[bool] = False  # it asks about some elements of a page at a time
+    form: ClassVar[AnswerForm | None] = None  # how answers about some elements of a page at a time are written
     continues: ClassVar[bool] = False  # it continues a trajectory of pages and actions
     takes_told: ClassVar[bool] = False  # it uses what a ranking with `tells_best` hands on
+    ranks_only: ClassVar[bool] = False  # it plans no operation, so that no step of it can be right as a whole
     takes_best: ClassVar[bool] = False  # it looks at the best element only, however many are kept
     acts_often: ClassVar[bool] = False  # one decision can be several actions
     of_turns: ClassVar[bool] = False  # it decides recorded WebLINX turns only

@@ -101,6 +101,7 @@ class CrossEncoded(Ranked):
     """Query and element are read together (MindAct)."""
 
     reads = Ranked.reads.union(WEBLINX_TEXT)
+    keeps_scores = True
 
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:
@@ -120,6 +121,7 @@ class DenseMarkup(Ranked):
     """Query and element are embedded apart: dense markup ranking (WebLINX)."""
 
     reads = Ranked.reads.union(WEBLINX_TEXT, {"rank.exact"})
+    keeps_scores = True
 
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:

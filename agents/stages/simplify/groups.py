@@ -16,7 +16,7 @@ from agents.words.generator import PagePrompt
 from agents.words.parse import ParsedReply
 from agents.words.past_step import PastStep, RationaleRequest
 from agents.words.sequence import PagePart
-from agents.words.shown_page import OURS, PageInput, PageWording, Paradigm
+from agents.words.shown_page import BY_LETTER, IN_FULL, OURS, AnswerForm, PageInput, PageWording
 from annotations.dom.limits import PageError
 
 RATIONALE_TEXTS = {"none": set[str](), "stored": {"rationale_none"}, "model": {"rationale_none", "rationale"}}
@@ -59,7 +59,7 @@ class ElementGroups(StageKind):
             "quirks.q14_rationale_joined",
         }
     )
-    paradigm: ClassVar[Paradigm] = "generation"  # of the answers beside past pages
+    form: ClassVar[AnswerForm] = IN_FULL  # of the answers beside past pages
 
     @classmethod
     def idle(cls, beside: Beside) -> dict[str, str]:
@@ -84,7 +84,7 @@ class ElementGroups(StageKind):
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
-        self.snippets = snippet_settings(self.recipe, self.paradigm, PageWording.of(parts.words))
+        self.snippets = snippet_settings(self.recipe, self.form, PageWording.of(parts.words))
 
     @classmethod
     def texts(cls, recipe: Recipe) -> frozenset[str]:
@@ -157,10 +157,10 @@ def shown_rationales(recipe: Recipe) -> str:
     return recall.rationales if recall.has_past else "none"
 
 
-def snippet_settings(recipe: Recipe, paradigm: Paradigm, wording: PageWording = OURS) -> SnippetSettings:
+def snippet_settings(recipe: Recipe, form: AnswerForm, wording: PageWording = OURS) -> SnippetSettings:
     """The settings by which past pages are shown, the same in training and in use."""
     return SnippetSettings(
-        paradigm,
+        form,
         recipe.simplify.memory_pages == "simplified",
         shown_rationales(recipe) != "none",
         recipe.rank.top_k,
@@ -172,7 +172,7 @@ def snippet_settings(recipe: Recipe, paradigm: Paradigm, wording: PageWording = 
 class LetteredGroups(ElementGroups):
     """Shows the page in groups of the best elements, as ElementGroups does, for answers of multiple choice."""
 
-    paradigm: ClassVar[Paradigm] = "multichoice"
+    form: ClassVar[AnswerForm] = BY_LETTER
 
 
 def _past(state: StepState) -> list[RecordedStep]:

@@ -3,20 +3,27 @@
 Core. Which steps and in which order is chosen elsewhere (`agents.stages.recall.select`).
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from agents.words.past_step import PastStep, RationaleRequest, Rationales
 from agents.words.sequence import PagePart, page_messages
-from agents.words.shown_page import OURS, PageInput, PageTask, PageWording, Paradigm, format_input, gold_context
+from agents.words.shown_page import (
+    IN_FULL,
+    OURS,
+    AnswerForm,
+    PageInput,
+    PageTask,
+    PageWording,
+    format_input,
+    gold_context,
+)
 from annotations.sandbox.deadline import page_deadline
 
 NUM_CANDIDATES = 5  # elements of a simplified snippet: the gold one and four others
 TOP_K = 50  # the others are drawn from the ranker's first so many
 
-_ELEMENT_LINE = re.compile(r"^Element: .*\n")
 _T = TypeVar("_T")
 
 
@@ -43,7 +50,7 @@ CORRECTED = SnippetQuirks(False)
 class SnippetSettings:
     """The settings by which past steps are shown; the defaults are Self-MAP's."""
 
-    paradigm: Paradigm = "generation"
+    form: AnswerForm = IN_FULL
     simplification: bool = True  # a few candidates instead of all negatives
     refinement: bool = True  # rationales
     top_k: int = TOP_K
@@ -95,20 +102,19 @@ def snippet(
     candidate_ids = [*([] if gold_id is None else [gold_id]), *negative_ids]
     task = PageTask(step.instruction, step.past_actions, step.operation, step.value)
     page = format_input(
-        step.root, candidate_ids, task, settings.paradigm, gold_id, previous_k=None, wording=settings.wording
+        step.root, candidate_ids, task, settings.form, gold_id, previous_k=None, wording=settings.wording
     )
     answer = page.target
     if settings.refinement:
-        request = _request(step, gold_id, page, settings.paradigm)
+        request = _request(step, gold_id, page, settings.form)
         reason = rationales(request) if rationales else known_rationale(request, settings.wording)
         answer = answer if reason is None else _with_rationale(answer, reason, settings.quirks)
     return page_messages(page, answer)
 
 
-def _request(step: PastStep, gold_id: str | None, page: PageInput, paradigm: Paradigm) -> RationaleRequest:
+def _request(step: PastStep, gold_id: str | None, page: PageInput, form: AnswerForm) -> RationaleRequest:
     around_gold = "" if gold_id is None else gold_context(step.root, gold_id, page.id_mapping)
-    answer = page.target[2:] if paradigm == "multichoice" else _ELEMENT_LINE.sub("", page.target)
-    return RationaleRequest(step, gold_id, around_gold, answer.strip())
+    return RationaleRequest(step, gold_id, around_gold, form.without_element(page.target).strip())
 
 
 def _with_rationale(answer: str, reason: str, quirks: SnippetQuirks) -> str:

@@ -5,12 +5,13 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Protocol, cast, get_args
+from typing import TYPE_CHECKING, Protocol
 
 from agents.prompts.packs import Pack, webnav
 from agents.recipes.literature import Recipe
 from agents.stages.compose.pages import opening
 from agents.stages.compose.shots import shot_messages
+from agents.stages.registry import planner_named
 from agents.stages.simplify.groups import snippet_settings
 from agents.stages.simplify.snippets import SnippetSettings, snippet
 from agents.training.samples.examples import CandidateDraw, PlanningRows, PlanningStep, generator
@@ -19,7 +20,7 @@ from agents.training.samples.pairs import Lines
 from agents.training.settings import PlannerSettings
 from agents.words.past_step import PastStep
 from agents.words.sequence import MAX_PIECE, PagePart, input_ids, label_ids, page_messages
-from agents.words.shown_page import PageTask, PageWording, Paradigm, format_input
+from agents.words.shown_page import PageTask, PageWording, format_input
 from annotations.dom.limits import PageError
 from annotations.dom.tree import node_ids
 from annotations.sandbox.deadline import page_deadline
@@ -67,20 +68,21 @@ class PageSamples:
         pack: Pack | None = None,
     ) -> None:
         """`recipe`: the samples are prompts of this recipe; without one, prompts of the published form."""
-        if settings.paradigm not in get_args(Paradigm):
+        planner = planner_named(settings.paradigm)
+        if planner is None or planner.form is None:
             raise ValueError(f"a training on {settings.paradigm} has samples of its own")
         self.rows, self.tokenizer, self.settings, self.repeats = rows, tokenizer, settings, repeats
-        self.paradigm = cast(Paradigm, settings.paradigm)
+        self.form = planner.form
         self.left_out = LeftOut() if left_out is None else left_out
         self.size = len(rows) * repeats
         self.candidates = CandidateDraw(settings.num_candidates, settings.none_ratio, settings.top_k)
         shots, self.max_piece = (recipe.compose.shots, recipe.compose.piece_tokens) if recipe else (0, MAX_PIECE)
-        self.shots = shot_messages(pack or webnav(), self.paradigm, shots)
+        self.shots = shot_messages(pack or webnav(), self.form, shots)
         self.wording = PageWording.of(pack or webnav())
-        self.snippets = snippet_settings(recipe, self.paradigm) if recipe else PUBLISHED_SNIPPETS
+        self.snippets = snippet_settings(recipe, self.form) if recipe else PUBLISHED_SNIPPETS
         self.snippets = replace(
             self.snippets,
-            paradigm=self.paradigm,
+            form=self.form,
             simplification=settings.simplification,
             refinement=settings.refinement,
             wording=self.wording,
@@ -111,7 +113,7 @@ class PageSamples:
         gold, others = self.candidates.draw(*_on_page(current), rng)
         chosen = [*([] if gold is None else [gold]), *others]
         task = PageTask(current.instruction, current.past_actions, current.operation, current.value)
-        page = format_input(current.root, chosen, task, self.paradigm, gold, wording=self.wording)
+        page = format_input(current.root, chosen, task, self.form, gold, wording=self.wording)
         # Each with its own random numbers, so that it does not matter which of them still fit and are made.
         recalled = reversed([*step.exemplars, *step.memory])
         memory = (self._memory(past, self._generator(epoch, index, past.key)) for past in recalled)
