@@ -61,13 +61,14 @@ def collect(
 
 def _add(arrays: Arrays, example: Example, common: Collection[str], table: TextTable) -> bool:
     """Take an example in, if it can be learnt from; whether it was."""
+    done = example.step.action
     try:
         step = prepare(example.observation, common)
     except (PageError, NoCandidates):
         arrays.skipped += 1
         return False
-    gold = np.array([element.node_id in example.node_ids for element in step.page.candidates])
-    if not gold.any() or example.operation not in OPERATIONS:
+    gold = np.array([element.node_id in example.step.positive_ids for element in step.page.candidates])
+    if not gold.any() or done.operation not in OPERATIONS:
         arrays.skipped += 1
         return False
     arrays.columns.append(step.columns.astype(np.float16))
@@ -76,14 +77,14 @@ def _add(arrays: Arrays, example: Example, common: Collection[str], table: TextT
     arrays.words.append(table.numbers(step.words))
     arrays.acted.append(step.acted)
     arrays.gold.append(gold)
-    arrays.operation.append(OPERATIONS.index(example.operation))
+    arrays.operation.append(OPERATIONS.index(done.operation))
     arrays.groups.append(example.group)
     element = step.page.candidates[int(gold.argmax())]
-    values = prepare_values(step, element, example.operation, example.observation.earlier_instructions, common)
-    right = np.array([_same(span.text, example.value) for span in values.spans], dtype=bool)
+    values = prepare_values(step, element, done.operation, example.observation.earlier_instructions, common)
+    right = np.array([_same(span.text, done.value) for span in values.spans], dtype=bool)
     known = right.any()
     arrays.values.append(values.columns[: len(right) if known else 0].astype(np.float16))
-    arrays.value_texts.append(value_numbers(values, example.operation, table))
+    arrays.value_texts.append(value_numbers(values, done.operation, table))
     arrays.value_gold.append(right if known else right[:0])
     return True
 

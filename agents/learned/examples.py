@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from agents.types import Observation
+from agents.types import Observation, RecordedStep
 from agents.words.values import unquoted
 
 OPERATIONS = ("CLICK", "TYPE", "SELECT", "PRESS")
@@ -10,14 +10,15 @@ OPERATIONS = ("CLICK", "TYPE", "SELECT", "PRESS")
 
 @dataclass(frozen=True)
 class Example:
-    """A gold step to learn from. Any of `node_ids` is right. `group`: its task or website; steps are drawn so that
-    large groups do not outweigh small ones."""
+    """A step to learn from. `group`: its task or website; steps are drawn so that large groups do not outweigh small
+    ones."""
 
-    observation: Observation
-    operation: str
-    value: str
-    node_ids: tuple[str, ...]
+    step: RecordedStep
     group: str
+
+    @property
+    def observation(self) -> Observation:
+        return self.step.observation
 
 
 def without_quotes(example: Example) -> Example | None:
@@ -28,4 +29,5 @@ def without_quotes(example: Example) -> Example | None:
     instruction = unquoted(example.observation.instruction)
     if instruction == example.observation.instruction:
         return None
-    return replace(example, observation=replace(example.observation, instruction=instruction))
+    seen = replace(example.observation, instruction=instruction)
+    return replace(example, step=replace(example.step, observation=seen))

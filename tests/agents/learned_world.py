@@ -4,7 +4,7 @@ import random
 
 from agents.learned.examples import Example
 from agents.learned.train import read, train
-from agents.types import Observation, PastAction
+from agents.types import Observation, PastAction, RecordedStep
 
 NAMES = ("Oban", "Mull", "Skye", "Iona", "Jura", "Islay", "Coll", "Tiree", "Rum", "Eigg", "Muck", "Canna")
 KINDS = ("click", "type", "select", "press")
@@ -57,7 +57,8 @@ def _example(number: int, kind: str, rng: random.Random) -> Example:
         html=page(buttons, options),
         turn_actions=past,
     )
-    return Example(observation, operation, value, (node_id,), kind)
+    done = PastAction(f"{operation} {value}", operation, node_id, value)
+    return Example(RecordedStep(observation, done, (node_id,)), kind)
 
 
 def learn(examples, encoder, settings, folder, on_progress=lambda phase, done, total: None, dev=()) -> dict:

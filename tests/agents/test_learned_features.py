@@ -232,7 +232,7 @@ def test_quotes_are_taken_off_where_there_are_any() -> None:
     plain = without_quotes(typed)
     assert plain is not None
     assert plain.observation.instruction == typed.observation.instruction.replace('"', "")
-    assert plain.value == typed.value
+    assert plain.step.action == typed.step.action
 
 
 def test_a_page_without_anything_to_act_on_is_refused() -> None:

@@ -53,7 +53,7 @@ def decided(folder, examples) -> list[Action]:
 
 
 def wanted(examples) -> list[Action]:
-    return [Action(e.operation, e.node_ids[0], e.value) for e in examples]
+    return [Action(e.step.action.operation, e.step.positive_ids[0], e.step.action.value) for e in examples]
 
 
 @pytest.mark.slow
@@ -170,7 +170,7 @@ def test_the_trace_has_the_stage_words_and_survives_json(trained) -> None:
 
 
 def test_examples_without_their_element_are_counted_and_nothing_else_is_refused(tmp_path) -> None:
-    absent = [replace(example, node_ids=("999",)) for example in make_examples(3)]
+    absent = [replace(example, step=replace(example.step, positive_ids=("999",))) for example in make_examples(3)]
     with pytest.raises(NothingToLearn):
         learn(absent, HashEncoder(), SETTINGS, tmp_path)
     metrics = learn(

@@ -69,8 +69,7 @@ def examples(dataset: Dataset) -> Iterator[Example]:
     for row in dataset.conversations.order_by("position"):
         recorded = RecordedConversation(row.pk)
         for step in recorded.steps:
-            found = recorded.recorded(step)
-            yield Example(found.observation, step.operation, step.value, found.positive_ids, row.website.name)
+            yield Example(recorded.recorded(step), row.website.name)
 
 
 def scores(dataset: Dataset, **changes: str) -> dict[str, float]:

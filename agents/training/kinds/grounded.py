@@ -49,9 +49,8 @@ def examples(rows: SplitRows) -> Iterator[Example]:
                 continue
             group = recorded.conversation.website.name
             for found in rows.lessons.samples(recorded.recorded(step)):
-                done = found.action
-                if found.positive_ids and done.operation in OPERATIONS:
-                    yield Example(found.observation, done.operation, done.value, found.positive_ids, group)
+                if found.positive_ids and found.action.operation in OPERATIONS:
+                    yield Example(found, group)
 
 
 def train_grounded(work: GroundedWork) -> Literal["paused", "done"]:
