@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from agents.models import Run
+from agents.models import Run, TrainedModel
 from agents.recipes import published
 from agents.recipes.literature import RECIPES
 from annotations.models import Dataset
 from evaluation.models import Study
 from tests import factories
+from tests.tiny_models import tiny_cross_encoder
 
 ROOT = Path(__file__).resolve().parents[2]
 METRICS = {"element_accuracy", "operation_f1", "step_success", "turn_success", "conversation_success", "mrr"}
@@ -76,6 +77,16 @@ def test_json_is_one_line_with_the_keys_of_the_contract(dataset, hash_encoder) -
         "counts": {"conversations": 3, "turns": 6, "steps": 18, "failed": 0},
         "metrics": {},
     }
+
+
+def test_json_names_a_model_that_is_asked_with_other_inputs_than_in_training(dataset, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("MODEL_ROOT", str(tmp_path))
+    tiny_cross_encoder(tmp_path / "own", ["Find a button"], width=16, layers=1)
+    turns = factories.make_dataset(source_format="weblinx", project=dataset.project)
+    TrainedModel.objects.create(name="own", kind="cross_encoder", project=dataset.project, dataset=turns, config={})
+    found = result("deberta", "shopping", "--limit", "1", "--set", "rank.model=own")
+    said = "rank.model=own was trained on recorded WebLINX turns; deberta asks it about recorded pages."
+    assert found["unlike_training"] == [said]
 
 
 @pytest.mark.parametrize("preset", ["corrected", "faithful"])

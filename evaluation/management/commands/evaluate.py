@@ -71,7 +71,8 @@ class Command(BaseCommand):
             )
         except ValueError as error:
             raise CommandError(str(error)) from error
-        for said in unlike_training(study.runs.order_by("pk")[0].recipe, found.project_id):
+        unlike = unlike_training(study.runs.order_by("pk")[0].recipe, found.project_id)
+        for said in unlike:
             self.stderr.write(said)
         try:
             if options["inline"]:
@@ -82,7 +83,7 @@ class Command(BaseCommand):
             study.cancel(store_all_scores)
             raise CommandError(f"cancelled; what is stored stays in study {study.pk}") from None
         runs = list(study.runs.select_related("dataset").order_by("pk"))
-        result = _result(study, runs, options["split"])
+        result = _result(study, runs, options["split"]) | ({"unlike_training": unlike} if unlike else {})
         self.stdout.write(json.dumps(result)) if options["json"] else self._print(result)
         if failed := [run for run in runs if run.state == Run.State.FAILED]:
             raise CommandError(failed[0].error or "the run failed")
@@ -114,7 +115,8 @@ class Command(BaseCommand):
 
 
 def _result(study: Study, runs: list[Run], split: str) -> dict[str, Any]:
-    """What --json prints, whose keys stay. `runs`: one, or those of the four splits of `ood`."""
+    """What --json prints, whose keys stay; beside them is `unlike_training` where a model is asked with other inputs
+    than it was trained on. `runs`: one, or those of the four splits of `ood`."""
     scores = {run.split: {score.metric: score for score in run.scores.headline(study.preset)} for run in runs}
     first, counts = runs[0], [_counts(run) for run in runs]
     return {
