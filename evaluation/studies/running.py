@@ -83,8 +83,7 @@ def create_study(
             **Study.budget_fields(**(budget or {})),
         )
         for split, recipe, seed in product(splits or [""], chosen, seeds or [0]):
-            fitted = planned(_on_split(recipe, split, named), dataset)
-            run = study.plan_run(dataset, fitted, split, seed, limit, websites)
+            run = study.plan_run(dataset, _on_split(recipe, split, named), split, seed, limit, websites)
             if publish:
                 publish_on_commit(run.shards.waiting())
     return study
@@ -92,7 +91,7 @@ def create_study(
 
 def planned_recipe(user: Account, name: str, preset: str, dataset: Dataset, split: str) -> "literature.Recipe":
     """The recipe of this name as a study of that preset runs it on a split. Raises ValueError where it cannot."""
-    return planned(_on_split(_recipe(saved.get(name, user), {}, preset, dataset), split, ()), dataset)
+    return _on_split(_recipe(saved.get(name, user), {}, preset, dataset), split, ())
 
 
 def _check(
@@ -221,7 +220,7 @@ def _refusal(recipe: "literature.Recipe", dataset: Dataset) -> str:
 
 def _on_split(recipe: "literature.Recipe", split: str, named: Collection[str]) -> "literature.Recipe":
     """The recipe with the settings that the paper chose for that split, except where somebody `named` the setting, or
-    derived the recipe by it."""
+    derived the recipe by it. Its models are given the texts of the same names, so that it stays planned with them."""
     chosen, own = of_splits.chosen_for(recipe, split), {*named, *differences.changed(recipe)}
     return literature.override(recipe, {name: value for name, value in chosen.items() if name not in own})
 

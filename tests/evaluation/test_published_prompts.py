@@ -5,10 +5,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
+from agents.cookbook.of_splits import chosen_for
 from agents.memory.induce import online_examples
-from agents.models import Run, SavedRecipe
+from agents.models import PromptPack, Run, SavedRecipe
 from agents.observations import RecordedConversation
+from agents.prompts.packs import Pack, webnav
+from agents.recipes import literature, published
+from agents.stages.registry import texts_of
 from annotations.models import Dataset, Split, Target
 from evaluation.metrics.scores import headlines, score
 from evaluation.reports.tables import report
@@ -186,3 +192,33 @@ def test_mims_shows_as_many_workflows_as_its_paper_chose_for_the_split(dataset, 
     make_workflows(dataset)
     assert planned() == [13, 2, 89, 13]
     assert planned(**{"recall.workflow_k": "5"}) == [5, 5, 5, 5], "what somebody sets stands"
+
+
+def test_a_pack_is_read_once_for_all_splits_whose_runs_are_given_its_texts(dataset, weights, endpoint) -> None:
+    for split in (Split.TEST_WEBSITE, Split.TEST_DOMAIN):
+        factories.make_conversation(turns=1, steps=1, split=split, dataset=dataset)
+    make_workflows(dataset)
+    own = PromptPack.objects.add(dataset.project, Pack("own", 1, webnav().texts))
+
+    def read(*splits: str) -> int:
+        changes = {"rank.model": str(weights["cross_encoder"]), "prompts.pack": "own"}
+        with CaptureQueriesContext(connection) as asked:
+            study = running.create_study(
+                user=None, dataset=dataset, recipes=["mims"], splits=list(splits), overrides=changes, publish=False
+            )
+        planned_with = [found.recipe["prompts"] for found in study.runs.all()]
+        assert planned_with == [{"pack": "own@1", "sha256": own.sha256}] * len(splits)
+        return sum(PromptPack._meta.db_table in query["sql"] for query in asked)
+
+    assert read("test_task", "test_website", "test_domain") == read("test_task")
+
+
+@pytest.mark.parametrize(
+    ("name", "split"), [(name, split) for name, of in published.SETTINGS_OF_SPLITS.items() for split in of]
+)
+def test_what_a_paper_chose_for_a_split_changes_no_texts(name: str, split: str) -> None:
+    """So that the pack that a study was planned with is right for each of its splits."""
+    recipe = literature.get(name)
+    chosen = chosen_for(recipe, split)
+    assert chosen
+    assert texts_of(literature.override(recipe, chosen)) == texts_of(recipe)
