@@ -138,6 +138,12 @@ def planner_named(kind: str) -> type[Planning] | None:
     return planner if planner is not None and issubclass(planner, Planning) else None
 
 
+def trained_on_prompts() -> list[str]:
+    """The kinds of `plan` that ask a model and say how one is trained for them."""
+    asking = [(name, kind) for name in kinds()["plan.kind"] if (kind := planner_named(name)) and kind.asks]
+    return [name for name, kind in asking if any("training" in vars(one) for one in kind.mro() if one is not StageKind)]
+
+
 def installed(recipe: Recipe, setting: str) -> type[StageKind] | None:
     """The kind that a setting of a stored recipe chooses; None where it chooses none, or where the package that brought
     the kind is gone."""

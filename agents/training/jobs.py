@@ -13,7 +13,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from agents.cookbook.checking import check_shots
+from agents.cookbook.checking import check_shots, either
 from agents.cookbook.lacking import missing
 from agents.cookbook.texts import pack_of, planned
 from agents.encoders import adapters, weights
@@ -31,7 +31,7 @@ from agents.training.asking import told_ahead
 from agents.training.given_texts import given
 from agents.training.rationales import ShownReasons, shown_reasons
 from agents.training.samples.rows import SplitRows
-from agents.training.settings import OF_KIND, SETTINGS, PlannerSettings, changed, unread
+from agents.training.settings import OF_KIND, OF_TURNS, PLANNERS, SETTINGS, PlannerSettings, changed, unread
 from annotations.access import rules
 from annotations.jobs import running as work
 from annotations.jobs import stopping
@@ -218,10 +218,11 @@ def _unplannable(
     planner = planner_named(settings.paradigm)
     of_turns = planner is not None and planner.of_turns
     if (dataset.source_format == "weblinx") != of_turns:
-        return {"paradigm": "WebLINX data is for action_string, other data for multichoice, generation and trajectory."}
+        others = either([name for name in PLANNERS if name not in OF_TURNS])
+        return {"paradigm": f"WebLINX data is for {either([*OF_TURNS])}, other data for {others}."}
     if recipe is not None and "compose.shots" in (chosen := differences.changed(recipe)):
         check_shots(recipe, pack_of(recipe, dataset), chosen)
-    said = _lacking(recipe) if planner and planner.continues else ""
+    said = _lacking(recipe, settings.paradigm) if planner and planner.learns_prompts() else ""
     if not said and recipe is not None:
         train, dev = SplitRows(dataset, Split.TRAIN, limit), SplitRows(dataset, Split.DEV)
         said = ShownReasons(recipe, settings, train, dev).refusal()
@@ -252,10 +253,10 @@ def _no_base(base: str) -> str:
     return ""
 
 
-def _lacking(recipe: Recipe | None) -> str:
+def _lacking(recipe: Recipe | None, paradigm: str) -> str:
     """What the stages lack that make the prompts of a training, as a sentence; "" where nothing is."""
     if recipe is None:
-        return "Name the recipe whose prompts are trained: paradigm=trajectory has no others."
+        return f"Name the recipe whose prompts are trained: paradigm={paradigm} has no others."
     lacking = [what for what in missing(recipe) if not what.startswith("plan.model")]
     return f"{recipe.name} needs {'; '.join(lacking)}." if lacking else ""
 

@@ -18,12 +18,16 @@ from agents.recipes.settings import (
     RankSettings,
     RecallSettings,
 )
-from agents.stages.registry import training_of
+from agents.stages.registry import planner_named, trained_on_prompts, training_of
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
+
+
+PLANNERS = tuple(trained_on_prompts())
+OF_TRANSITIONS = ("world_model", "world_model_page", "value")  # what stage imagine asks
 
 
 @dataclass(frozen=True)
@@ -107,9 +111,11 @@ class PlannerSettings(LoopSettings):
 
     tf32: bool = same(LoopSettings, "tf32", True)
     max_length: int = same(LoopSettings, "max_length", 2048)
-    paradigm: Literal[
-        "multichoice", "generation", "action_string", "trajectory", "world_model", "world_model_page", "value"
-    ] = setting("multichoice", "what answers look like")
+    paradigm: str = setting(
+        "multichoice",
+        "what answers look like: of a kind of plan, or of what imagines",
+        choices=(*PLANNERS, *OF_TRANSITIONS),
+    )
     repeats: int = setting(
         10, "samples of each step in an epoch, drawn anew (not of action strings and trajectories)", least=1
     )
@@ -164,12 +170,13 @@ OF_KIND: dict[str, type[LoopSettings] | type[GroundedSettings]] = {**SETTINGS, "
 
 
 OF_PAST_PAGES = ("simplification", "refinement")
-ON_PAGES, OF_TURNS = frozenset({"multichoice", "generation"}), frozenset({"action_string"})
+ON_PAGES = frozenset(name for name in PLANNERS if (kind := planner_named(name)) and kind.form)
+OF_TURNS = frozenset(name for name in PLANNERS if (kind := planner_named(name)) and kind.of_turns)
 READ_BY: dict[str, frozenset[str]] = {
     **dict.fromkeys(("repeats", "num_candidates", "none_ratio", "top_k", "layout"), ON_PAGES),
     **dict.fromkeys(("memory", "memory_k", "simplification", "refinement"), ON_PAGES),
     **dict.fromkeys(("history_turns", "ranker"), OF_TURNS),
-    "page_tokens": frozenset({"world_model", "world_model_page", "value"}),
+    "page_tokens": frozenset(OF_TRANSITIONS),
 }
 """A setting of planners -> the paradigms whose samples are made by it; every paradigm reads the others."""
 

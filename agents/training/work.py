@@ -25,9 +25,9 @@ from agents.training.samples.action_rows import ActionRows
 from agents.training.samples.asked import Asked
 from agents.training.samples.left_out import LeftOut
 from agents.training.samples.pairs import Pairs, cross_encoder_lines, dual_encoder_lines, prepare
+from agents.training.samples.prompt_rows import PromptRows
 from agents.training.samples.rows import RankingRows, SplitRows, StepRows, as_set
 from agents.training.samples.tokens import KeptSamples, PageSamples
-from agents.training.samples.trajectory_rows import TrajectoryRows
 from agents.training.samples.transition_rows import TransitionRows
 from agents.training.settings import (
     CausalSettings,
@@ -210,7 +210,7 @@ class Work:
 
     def _asked_rows(
         self, rows: SplitRows, settings: PlannerSettings, tokenizer: Any
-    ) -> ActionRows | TrajectoryRows | TransitionRows:
+    ) -> ActionRows | PromptRows | TransitionRows:
         """What a language model learns from: whole prompts, as the recipe will ask them, with the recorded answers."""
         planner = planner_named(settings.paradigm)
         if planner is None:  # world models and value functions
@@ -219,7 +219,7 @@ class Work:
             return ActionRows(rows, settings, tokenizer, self.recipe, self.pack)
         asked = Asked(tokenizer)
         assert self.recipe is not None  # who starts a training on trajectories names one
-        return TrajectoryRows(rows, settings, self._pipeline(self.recipe, asked), asked, self.left_out)
+        return PromptRows(rows, settings, self._pipeline(self.recipe, asked), asked, self.left_out)
 
     def _pipeline(self, recipe: Recipe, asked: Asked | None = None) -> Pipeline:
         """The pipeline that recalls for the steps, or with `asked` makes whole prompts. The configured endpoint is used

@@ -23,8 +23,8 @@ from agents.stages.registry import texts_of, told, training_of
 from agents.training.jobs import as_asked
 from agents.training.mismatches import unlike_training
 from agents.training.samples.asked import Asked
+from agents.training.samples.prompt_rows import PromptRows
 from agents.training.samples.rows import SplitRows
-from agents.training.samples.trajectory_rows import TrajectoryRows
 from agents.training.settings import PlannerSettings, make_settings
 from agents.words.trajectory_parse import in_backticks, parse_act
 from annotations.models import Dataset, Split
@@ -74,7 +74,7 @@ def trained_on(recipe: Recipe, dataset: Dataset, llm: ChatLlm | None) -> list[di
     made, asked = make_settings(kind, settings), Asked(TOKENIZER)
     assert isinstance(made, PlannerSettings)
     pipeline = build_training(recipe, dataset, 0, llm, asked)
-    rows = TrajectoryRows(SplitRows(dataset, Split.TRAIN), made, pipeline, asked)
+    rows = PromptRows(SplitRows(dataset, Split.TRAIN), made, pipeline, asked)
     pairs = [pair for _, found in rows.groups() for pair in found]
     assert not len(rows.left_out), rows.left_out.warnings()
     return pairs

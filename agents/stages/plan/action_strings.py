@@ -52,7 +52,7 @@ class ActionString(AskingPlanner):
     @classmethod
     def training(cls, recipe: Recipe) -> tuple[str, dict[str, Any]]:
         return "seq2seq", {
-            "paradigm": "action_string",
+            "paradigm": recipe.plan.kind,
             "max_length": recipe.compose.max_tokens,
             "max_new_tokens": recipe.plan.max_new_tokens,
             "history_turns": recipe.compose.history_turns,

@@ -66,7 +66,7 @@ class MultipleChoice(AskingPlanner):
     def training(cls, recipe: Recipe) -> tuple[str, dict[str, Any]]:
         recall, compose = recipe.recall, recipe.compose
         return "seq2seq", {
-            "paradigm": cls.form.name,
+            "paradigm": recipe.plan.kind,
             "num_candidates": recipe.simplify.group_size,
             "max_length": compose.max_tokens,
             "max_new_tokens": recipe.plan.max_new_tokens,
@@ -121,7 +121,7 @@ class MultipleChoice(AskingPlanner):
 
     def _note(self, state: StepState, match: Match) -> None:
         last = {"reply": match.asked[-1]["reply"]} if match.asked else {}
-        state.note("plan", kind=self.form.name, rounds=match.asked, **last)
+        state.note("plan", kind=self.recipe.plan.kind, rounds=match.asked, **last)
 
 
 class Generation(MultipleChoice):

@@ -9,6 +9,7 @@ from agents.stages.answering import generator_of, sampling_of
 from agents.stages.kind import Beside, Parts, StageKind, unless
 from agents.stages.models import base_counts, lacking_model, trainer_of
 from agents.stages.state import StepState
+from agents.types import Decision, RecordedStep
 from agents.words.generator import Generated, PlannerPrompt
 from agents.words.shown_page import AnswerForm
 
@@ -51,7 +52,6 @@ class Planning(StageKind):
     needs_ranking: ClassVar[bool] = True
     fails_unasked: ClassVar[bool] = False  # published code asks only where the gold element is in reach (Q27)
     form: ClassVar[AnswerForm | None] = None  # how answers about some elements of a page at a time are written
-    continues: ClassVar[bool] = False  # it continues a trajectory of pages and actions
     takes_told: ClassVar[bool] = False  # it uses what a ranking with `tells_best` hands on
     ranks_only: ClassVar[bool] = False  # it plans no operation, so that no step of it can be right as a whole
     takes_best: ClassVar[bool] = False  # it looks at the best element only, however many are kept
@@ -95,6 +95,18 @@ class Planning(StageKind):
     def before(cls) -> tuple[type[StageKind], ...]:
         """The kinds of `simplify` and `compose` that go with it."""
         return ()
+
+    @classmethod
+    def learns_prompts(cls) -> bool:
+        """Whether models for it are trained on the whole prompts that it asks, with what `right_answer` gives: not on
+        groups of elements that are drawn anew, nor on recorded turns."""
+        return cls.asks and cls.form is None and not cls.of_turns
+
+    @classmethod
+    def right_answer(cls, recipe: Recipe, step: RecordedStep, decision: Decision) -> str:
+        """What a model that is trained for it answers to the prompt of a recorded step; "" leaves the step out.
+        `decision`: how the step was prompted, with its ranking and trace, and without an answer."""
+        return ""
 
     @classmethod
     def ranking(cls, recipe: Recipe) -> type[StageKind] | None:

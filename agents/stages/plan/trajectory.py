@@ -10,7 +10,9 @@ from agents.stages.kind import SEEN, Beside, StageKind, unless
 from agents.stages.plan.kinds import MODEL_SETTINGS, REPAIRED, AskingPlanner, PublishedJudging
 from agents.stages.simplify.around import AroundBest
 from agents.stages.state import StepState
-from agents.types import Action
+from agents.types import Action, Decision, RecordedStep
+from agents.words.trajectory import answer
+from agents.words.trajectory_page import act_text
 from agents.words.trajectory_parse import bare_act, in_backticks, parse_act
 
 
@@ -24,7 +26,7 @@ class NextAction(AskingPlanner):
         "quirks.q20_exact_string_success",
         "quirks.q27_fails_unasked",
     }
-    fails_unasked = draws = continues = True
+    fails_unasked = draws = True
     judging = PublishedJudging(by_text=True)
 
     @classmethod
@@ -52,10 +54,20 @@ class NextAction(AskingPlanner):
     @classmethod
     def training(cls, recipe: Recipe) -> tuple[str, dict[str, Any]]:
         return "causal", {
-            "paradigm": "trajectory",
+            "paradigm": recipe.plan.kind,
             "max_length": recipe.compose.max_tokens,
             "max_new_tokens": recipe.plan.max_new_tokens,
         }
+
+    @classmethod
+    def right_answer(cls, recipe: Recipe, step: RecordedStep, decision: Decision) -> str:
+        """The gold action on the first gold element that is shown, as exemplars write it; "" where none is shown."""
+        shown = decision.trace["simplify"]["elements"]
+        gold = next((node_id for node_id in step.positive_ids if node_id in shown), None)
+        if gold is None:
+            return ""
+        act = act_text(step.action.operation, gold, step.action.value)
+        return answer(act, step.action.representation, recipe.compose.trajectory)
 
     @classmethod
     def deviations(cls, recipe: Recipe) -> dict[str, str]:

@@ -56,7 +56,7 @@ def use_of(kind: str, name: str, settings: dict[str, Any]) -> str:
     paradigm = settings.get("paradigm", "")
     how = IMAGINING.get(paradigm, USES[kind]).format(name=name, paradigm=paradigm)
     planner = planner_named(paradigm)
-    asks = planner is not None and planner.continues  # an endpoint, in the recipes that have it
+    asks = planner is not None and planner.learns_prompts()  # an endpoint, in the recipes that have it
     return how.replace("--set", "--set plan.backend=local") if asks else how
 
 

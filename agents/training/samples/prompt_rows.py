@@ -1,7 +1,8 @@
-"""Steps as the prompts of Synapse, AWM and MIMS, with the answers that exemplars show. Shell.
+"""Steps as the prompts of a planner that asks one at a step (those of Synapse, AWM and MIMS), with the right answers.
+Shell.
 
-The prompts are made by all stages of the recipe that will use the model. The gold element must be on the page that is
-shown, as published; else the step is left out.
+The prompts are made by all stages of the recipe that will use the model, and its planner says what is right. The gold
+element must be on the page that is shown, as published; else the step is left out.
 """
 
 from collections.abc import Iterator
@@ -10,17 +11,14 @@ from typing import Any
 from agents.generators.local import prompt_ids
 from agents.observations import RecordedConversation
 from agents.pipeline import Pipeline
-from agents.stages.registry import told
+from agents.stages.registry import planner_of, told
 from agents.training.samples.asked import Asked
 from agents.training.samples.left_out import LeftOut
 from agents.training.samples.rows import PairRows, SplitRows
 from agents.training.settings import PlannerSettings
-from agents.types import Decision, RecordedStep
-from agents.words.trajectory import answer
-from agents.words.trajectory_page import act_text
 
 
-class TrajectoryRows(PairRows):
+class PromptRows(PairRows):
     """Prompts as token ids and answers as text, of every step whose answer is on its page."""
 
     def __init__(
@@ -34,7 +32,7 @@ class TrajectoryRows(PairRows):
         """`asked`: stands in for the model of the pipeline."""
         self.rows, self.settings, self.pipeline, self.asked = rows, settings, pipeline, asked
         self.left_out = LeftOut() if left_out is None else left_out
-        self.told = told(pipeline.recipe)
+        self.told, self.planner = told(pipeline.recipe), planner_of(pipeline.recipe)
         pipeline.prepare(rows.conversation_ids)
 
     def _pairs(self, recorded: RecordedConversation) -> Iterator[dict[str, Any]]:
@@ -48,14 +46,5 @@ class TrajectoryRows(PairRows):
                 self.left_out.add(f"step {step.observation.key}", ValueError(error))
                 continue
             ids = prompt_ids(next(prompts), self.asked.tokenizer, self.settings.max_length)
-            if wanted := self._answer(step, decision):
+            if wanted := self.planner.right_answer(self.pipeline.recipe, step, decision):
                 yield {"prompt": ids, "answer": wanted}
-
-    def _answer(self, step: RecordedStep, decision: Decision) -> str:
-        """The gold action on the first gold element that is shown; "" where none is shown."""
-        shown = decision.trace["simplify"]["elements"]
-        gold = next((node_id for node_id in step.positive_ids if node_id in shown), None)
-        if gold is None:
-            return ""
-        act = act_text(step.action.operation, gold, step.action.value)
-        return answer(act, step.action.representation, self.pipeline.recipe.compose.trajectory)
