@@ -57,7 +57,7 @@ WINGS = {
     "agents": """
         prompts encoders weblinx types world_model guard models llm environments programs
         recipes trace observations words learned generators
-        stages.state stages.kind stages.models stages.answering
+        stages.state stages.kind stages.known stages.models stages.answering
         stages.observe stages.rank stages.recall stages.simplify stages.compose stages.plan stages.imagine stages.act
         stages cookbook memory pipeline replay runs live holding training recipe_pages proposals packs connections
         retention

@@ -12,10 +12,10 @@ from agents.recipes.declaring import out_of_bounds, settings_of, value_of, value
 from agents.recipes.differences import based_on
 from agents.recipes.literature import Recipe
 from agents.stages.kind import Beside, StageKind
+from agents.stages.known import kinds
 from agents.stages.plan.kinds import Planning, compared_by
 from agents.stages.registry import (
     chosen,
-    kinds,
     needs_ranking,
     nothing_of,
     planner_of,

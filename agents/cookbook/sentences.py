@@ -9,6 +9,7 @@ from agents.prompts.packs import PACKAGED
 from agents.recipes.declaring import declarations, settings_of, values_of
 from agents.recipes.literature import Recipe
 from agents.recipes.settings import Quirks
+from agents.stages.known import has_memory
 from agents.stages.registry import chosen, planner_of, ranking_of, working
 from agents.types import STAGES
 
@@ -151,10 +152,10 @@ def _own(recipe: Recipe, setting: str) -> str:
 def _recall(recipe: Recipe) -> str:
     recall, said = recipe.recall, [_own(recipe, name) for name in ("recall.rewrite_instruction", "recall.memory")]
     reasons = recall.rationales != "none" and "recall.rationales" in read_by(recipe)
-    if reasons and recall.has_memory:
+    if reasons and has_memory(recipe):
         said.append("Each comes with a sentence why its action was right.")
     said.append(_own(recipe, "recall.exemplars"))
-    if reasons and not recall.has_memory:
+    if reasons and not has_memory(recipe):
         said.append("Their steps come with sentences why the actions were right.")
     return " ".join(filter(None, [*said, _own(recipe, "recall.workflows")]))
 

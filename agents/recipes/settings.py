@@ -9,21 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from agents.prompts.packs import PACKAGED, REFERENCE
 from agents.recipes.declaring import SettingGroup, extended, one_of, setting
-from annotations.extensions import added_kinds
+from agents.recipes.kinds import named
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
 
-RANKERS = ("none", "dual_encoder", "cross_encoder", "dmr", "score_file", *added_kinds("rank.kind"))
-# memories, and of which `recall.k` says how much
-IS_COUNTED = {"none": False, "multifaceted": True, "chronological": False, "fixed": True, "task_knn": True}
-MEMORIES = (*IS_COUNTED, *added_kinds("recall.memory"))
-PLANNERS = (
-    *("first", "grounded", "multichoice", "generation", "trajectory", "action_string", "program"),
-    *added_kinds("plan.kind"),
-)
 PRESETS = ("faithful", "corrected")
 COLDEST = 0.001  # temperature that is not 0: scores are divided by it, and below some 1e-300 no number is left
 
@@ -43,7 +35,7 @@ class ObserveSettings(SettingGroup):
     observation: str = setting(
         "text",
         "what of the page the planner is given; images need a dataset with screenshots",
-        choices=("text", "image", "text+image", *added_kinds("observe.observation")),
+        choices=named("observe.observation"),
     )
 
 
@@ -54,7 +46,7 @@ class RankSettings(SettingGroup):
 
     stage = "rank"
 
-    kind: str = setting("none", "how elements are scored", choices=RANKERS)
+    kind: str = setting("none", "how elements are scored", choices=("none", *named("rank.kind")))
     model: str = setting("", "a model trained here, a folder, a Hugging Face name or a score file")
     base: str = setting("", "published weights that training starts from")
     top_k: int = setting(50, "elements kept; a gold element below them counts as a miss", least=1)
@@ -86,7 +78,7 @@ class RecallSettings(SettingGroup):
     memory: str = setting(
         "none",
         "which earlier steps of the conversation are recalled",
-        choices=MEMORIES,
+        choices=named("recall.memory"),
     )
     k: int = setting(3, "how many: snippets (multifaceted) or turns (fixed, task_knn)", least=0)
     sort_by: Literal["relevance", "time"] = setting("relevance", "order of recalled steps")
@@ -100,7 +92,7 @@ class RecallSettings(SettingGroup):
         "none",
         "what is shown as examples: whole trajectories of the train split, or the imported set that the page is most "
         "like (voted) or that belongs to the task (own)",
-        choices=("none", "semantic", "environment", "fixed", "voted", "own", *added_kinds("recall.exemplars")),
+        choices=("none", *named("recall.exemplars")),
     )
     exemplar_k: int = setting(0, "how many exemplars; voted: how many of the nearest keys vote for a set", least=0)
     exemplar_key: Literal["metadata", "task"] = setting(
@@ -109,7 +101,7 @@ class RecallSettings(SettingGroup):
     workflows: str = setting(
         "none",
         "routines shown: those of the site, or those nearest to a query",
-        choices=("none", "environment", "semantic", *added_kinds("recall.workflows")),
+        choices=("none", *named("recall.workflows")),
     )
     workflow_k: int = setting(
         9, "how many: of the domain, or of all, where the site has none (environment); nearest ones (semantic)", least=0
@@ -124,18 +116,8 @@ class RecallSettings(SettingGroup):
     weight: float = setting(0.0, "share of recalled memory in the ranking query", least=0, most=1)
 
     @property
-    def has_memory(self) -> bool:
-        """Whether any earlier step is recalled: none with `k` 0, where k says how many."""
-        return self.memory != "none" and (self.k > 0 or not IS_COUNTED.get(self.memory))
-
-    @property
     def has_exemplars(self) -> bool:
         return self.exemplars != "none" and self.exemplar_k > 0
-
-    @property
-    def has_past(self) -> bool:
-        """Whether any past page is shown, of the conversation or of exemplars."""
-        return self.has_memory or self.has_exemplars
 
 
 @extended
@@ -204,7 +186,7 @@ class PlanSettings(SettingGroup):
 
     stage = "plan"
 
-    kind: str = setting("first", "how the action is made", choices=PLANNERS)
+    kind: str = setting("first", "how the action is made", choices=named("plan.kind"))
     backend: Literal["local", "endpoint"] = setting("local", "local weights, or an OpenAI-compatible endpoint")
     model: str = setting("", "a model trained here, a folder or a Hugging Face name; endpoint: empty is LLM_MODEL")
     base: str = setting("", "published weights that training starts from")
@@ -242,10 +224,7 @@ class ImagineSettings(SettingGroup):
         "how actions are compared before one is chosen: by what a language model (world_model), one trained here "
         "(trained) or past transitions (retrieval) say of their outcome, by their value without an outcome "
         "(value_only), or by how often they were drawn (majority)",
-        choices=(
-            *("none", "world_model", "trained", "retrieval", "value_only", "majority"),
-            *added_kinds("imagine.kind"),
-        ),
+        choices=("none", *named("imagine.kind")),
     )
     predicts: Literal["change", "page"] = setting(
         "change", "what a world model writes: what will be different, in words, or the whole next page", added=True
@@ -290,12 +269,12 @@ class ActSettings(SettingGroup):
     guard: str = setting(
         "none",
         "what finds risky actions, which a live run holds until a person decides (docs/guard.md)",
-        choices=("none", "policy", "policy+prediction", *added_kinds("act.guard")),
+        choices=("none", *named("act.guard")),
     )
     ask: str = setting(
         "none",
         "when the user is asked instead: where the best two readings are close (docs/live.md)",
-        choices=("none", "close", *added_kinds("act.ask")),
+        choices=("none", *named("act.ask")),
         added=True,
     )
     ask_ratio: float = setting(

@@ -1,9 +1,9 @@
 """The eight stages of every agent, a room each: observe, rank, recall, simplify, compose, plan, imagine, act.
 
 A file holds a kind of its stage or what several kinds of it share. What several stages share lies below them: `kind`,
-`state`, `models`, `answering` (which model a recipe asks), and the rooms `agents.words`, `agents.generators` (the
-models that they ask) and `agents.learned`. Core: no Django.
+`known` (all kinds by name), `state`, `models`, `answering` (which model a recipe asks), and the rooms `agents.words`,
+`agents.generators` (the models that they ask) and `agents.learned`. Core: no Django.
 
 May import `encoders`, `generators`, `guard`, `llm`, `prompts`, `recipes`, `stages/act`, `stages/imagine`,
-`stages/observe`, `stages/plan`, `stages/rank`, `stages/recall`, `words` and `world_model`.
+`stages/plan`, `words` and `world_model`.
 """

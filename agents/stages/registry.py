@@ -1,10 +1,6 @@
-"""Every kind of every stage, by the setting that chooses it. Core.
-
-Other packages add kinds by entry point: group `webnav.stages`, name `SETTING.KIND` (`plan.kind.mine`), value the class.
-"""
+"""What the kinds of a recipe say, each of what it is asked. Core."""
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 from agents.prompts.catalogue import misfit
@@ -12,95 +8,14 @@ from agents.prompts.packs import Pack
 from agents.recipes.declaring import value_of
 from agents.recipes.literature import Recipe
 from agents.stages.act.done import TakenAction
-from agents.stages.act.guarded import Guarded, GuardedAndForeseen
-from agents.stages.act.user_questions import AskedWhereClose
-from agents.stages.imagine.choosing import MostFrequent
 from agents.stages.imagine.loops import takes_sample_of_that_place
-from agents.stages.imagine.worlds import RetrievedWorldModel, TrainedWorldModel, ValueOnly, WorldModel
 from agents.stages.kind import CannotRun, StageKind
-from agents.stages.observe.seen import SeenBoth, SeenImage, SeenText
-from agents.stages.plan.action_strings import ActionString
-from agents.stages.plan.choice import Generation, MultipleChoice
-from agents.stages.plan.first import FirstElement
-from agents.stages.plan.following import FollowingElement
+from agents.stages.known import kinds
 from agents.stages.plan.kinds import Planning, PublishedJudging
-from agents.stages.plan.program import WrittenProgram
-from agents.stages.plan.trajectory import NextAction
-from agents.stages.rank.kinds import CrossEncoded, DenseMarkup, ScoredBefore
-from agents.stages.rank.similar import SimilarElements
-from agents.stages.recall.asked import RewrittenInstruction
-from agents.stages.recall.earlier import Chronological, FirstTurns, Multifaceted, NoMemory, SimilarTurns
-from agents.stages.recall.train_split import (
-    DrawnExemplars,
-    FixedExemplars,
-    NearestExemplars,
-    NearestWorkflows,
-    SiteWorkflows,
-)
-from agents.stages.recall.voted import OwnSet, VotedSet
-from annotations.extensions import STAGES, added
 
 RANKERS = ("cross_encoder", "dual_encoder")  # kinds of model that the stage `rank` uses
 LANGUAGE_MODELS = {"seq2seq", "causal"}  # either kind answers the prompts of planners that ask
 NOTHING = ("none", "False")  # what a setting says where no kind is wanted
-
-KINDS: dict[str, dict[str, type[StageKind]]] = {
-    "observe.observation": {"text": SeenText, "image": SeenImage, "text+image": SeenBoth},
-    "rank.kind": {
-        "dual_encoder": SimilarElements,
-        "cross_encoder": CrossEncoded,
-        "dmr": DenseMarkup,
-        "score_file": ScoredBefore,
-    },
-    "recall.rewrite_instruction": {"True": RewrittenInstruction},
-    "recall.memory": {
-        "none": NoMemory,
-        "multifaceted": Multifaceted,
-        "chronological": Chronological,
-        "fixed": FirstTurns,
-        "task_knn": SimilarTurns,
-    },
-    "recall.exemplars": {
-        "semantic": NearestExemplars,
-        "environment": DrawnExemplars,
-        "fixed": FixedExemplars,
-        "voted": VotedSet,
-        "own": OwnSet,
-    },
-    "recall.workflows": {"environment": SiteWorkflows, "semantic": NearestWorkflows},
-    "plan.kind": {
-        "first": FirstElement,
-        "grounded": FollowingElement,
-        "multichoice": MultipleChoice,
-        "generation": Generation,
-        "trajectory": NextAction,
-        "action_string": ActionString,
-        "program": WrittenProgram,
-    },
-    "imagine.kind": {
-        "world_model": WorldModel,
-        "trained": TrainedWorldModel,
-        "retrieval": RetrievedWorldModel,
-        "value_only": ValueOnly,
-        "majority": MostFrequent,
-    },
-    "act.ask": {"close": AskedWhereClose},
-    "act.guard": {"policy": Guarded, "policy+prediction": GuardedAndForeseen},
-}
-"""Setting -> its value -> the kind, in the order in which those of one stage run."""
-
-
-@cache
-def kinds() -> dict[str, dict[str, type[StageKind]]]:
-    """`KINDS` and what other packages add. ValueError names an entry point that cannot be used."""
-    found = {setting: dict(own) for setting, own in KINDS.items()}
-    for point in added(STAGES).values():
-        setting, _, name = point.name.rpartition(".")
-        kind = point.load()
-        if setting not in found or name in found[setting] or not issubclass(kind, StageKind):
-            raise ValueError(f"the entry point {point.name!r} of {STAGES} is no new kind of {', '.join(found)}")
-        found[setting][name] = kind
-    return found
 
 
 def chosen(recipe: Recipe, setting: str) -> type[StageKind] | None:

@@ -13,6 +13,7 @@ from agents.memory.refine import refine_steps
 from agents.prompts.packs import PACKAGED
 from agents.recipes.literature import Recipe, asked_model
 from agents.runs import writers
+from agents.stages.known import has_memory
 from agents.stages.registry import LANGUAGE_MODELS, planner_named
 from agents.training.fit.loop import TrainingError
 from agents.training.samples.left_out import LeftOut
@@ -103,7 +104,7 @@ class ShownReasons:
         planner = planner_named(self.settings.paradigm)
         if planner is None:  # of a world model or a value function, whose samples show no earlier steps
             return False
-        return self.settings.refinement if planner.form else self.recipe.recall.has_memory
+        return self.settings.refinement if planner.form else has_memory(self.recipe)
 
     def _measured(self) -> list[int]:
         """The dev conversations whose steps are measured."""

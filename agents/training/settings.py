@@ -11,13 +11,13 @@ from agents.learned.settings import Settings as GroundedSettings
 from agents.recipes.declaring import SettingGroup, declarations, parsed, same, setting
 from agents.recipes.literature import Recipe
 from agents.recipes.settings import (
-    IS_COUNTED,
     ComposeSettings,
     ImagineSettings,
     PlanSettings,
     RankSettings,
     RecallSettings,
 )
+from agents.stages.known import is_counted, kinds
 from agents.stages.registry import planner_named, trained_on_prompts, training_of
 
 if TYPE_CHECKING:
@@ -197,8 +197,8 @@ def unread(settings: PlannerSettings, recipe: Recipe | None = None) -> str:
 
 def _without_past(settings: PlannerSettings, recipe: Recipe | None) -> dict[str, str]:
     """The settings of earlier pages that are read by nothing, as none is shown or all are, with what they need."""
-    *others, last = [name for name, is_counted in IS_COUNTED.items() if is_counted]
-    found = {} if IS_COUNTED.get(settings.memory) else {"memory_k": f"memory={', '.join(others)} or {last}"}
+    *others, last = filter(is_counted, kinds()["recall.memory"])
+    found = {} if is_counted(settings.memory) else {"memory_k": f"memory={', '.join(others)} or {last}"}
     shown = settings.memory != "none" or (recipe is not None and recipe.recall.has_exemplars)
     return found | ({} if shown else dict.fromkeys(OF_PAST_PAGES, "memory other than none"))
 

@@ -15,7 +15,7 @@ from agents.recipes import literature
 from agents.recipes.declaring import values_of
 from agents.recipes.literature import Recipe
 from agents.stages.compose.pages import CUT_FIRST
-from agents.stages.registry import kinds
+from agents.stages.known import kinds
 from agents.training.prepare.ahead import NOTHING, Ahead, WorkQueue
 from annotations.access import rules
 from annotations.access.rules import User

@@ -12,7 +12,8 @@ from agents.recipes import literature
 from agents.recipes.declaring import settings_of, values_of
 from agents.recipes.literature import RECIPES, Recipe
 from agents.stages.kind import StageKind
-from agents.stages.registry import KINDS, recipe_kinds
+from agents.stages.known import kinds
+from agents.stages.registry import recipe_kinds
 
 NOTHING = "would change nothing in"
 
@@ -314,8 +315,8 @@ MIXTURES: list[dict[str, str]] = [
 
 def test_what_the_kinds_read_is_declared() -> None:
     names = set(settings_of(Recipe))
-    assert set(KINDS) <= names
-    for by_value in KINDS.values():
+    assert set(kinds()) <= names
+    for by_value in kinds().values():
         for kind in by_value.values():
             assert checking._all_of(kind, "reads") <= names, kind
 
@@ -324,8 +325,8 @@ def test_what_the_kinds_read_is_declared() -> None:
 def test_conditions_are_of_settings_that_are_read(recipe: Recipe) -> None:
     """What a kind calls idle is a setting, and what it overrules some kind reads or a setting chooses."""
     names, beside = set(settings_of(Recipe)), checking._beside(recipe)
-    every = [one for by_value in KINDS.values() for kind in by_value.values() for one in checking._with_its_own(kind)]
-    read = set(KINDS).union(*(kind.reads for kind in every))
+    every = [one for by_value in kinds().values() for kind in by_value.values() for one in checking._with_its_own(kind)]
+    read = set(kinds()).union(*(kind.reads for kind in every))
     for kind in every:
         assert kind.idle(beside).keys() <= names, kind
         assert kind.overrules(recipe).keys() <= read, kind
@@ -380,7 +381,7 @@ def in_vain(recipe: Recipe) -> list[type[StageKind]]:
 )
 def test_whatever_planner_is_taken_shows_all_that_is_recalled(parent: Recipe) -> None:
     assert in_vain(parent) == []
-    varied = [vary_or_none(parent, {"plan.kind": kind, **more}) for kind in KINDS["plan.kind"] for more in BESIDE]
+    varied = [vary_or_none(parent, {"plan.kind": kind, **more}) for kind in kinds()["plan.kind"] for more in BESIDE]
     taken = [recipe for recipe in varied if recipe is not None]
     assert taken
     assert {recipe.plan.kind: in_vain(recipe) for recipe in taken if in_vain(recipe)} == {}

@@ -10,11 +10,11 @@ from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.pipeline import Pipeline
 from agents.recipes import literature
-from agents.stages import registry
 from agents.stages.imagine import scores
 from agents.stages.imagine.model_questions import Asking
 from agents.stages.imagine.values import ProgressValue
 from agents.stages.kind import CannotRun, Parts
+from agents.stages.known import kinds
 from agents.stages.plan.kinds import Planning
 from agents.types import Action, Decision, RankedCandidate
 from agents.world_model.records import described
@@ -400,7 +400,7 @@ class FirstThree(Planning):
 
 
 def test_a_planner_of_another_package_that_asks_nothing_is_imagined_for_by_the_endpoint(monkeypatch):
-    monkeypatch.setitem(registry.kinds()["plan.kind"], "grounded", FirstThree)
+    monkeypatch.setitem(kinds()["plan.kind"], "grounded", FirstThree)
     drawn = sampled(values={"CLICK on [5]": ["[Score]: 5"]})
     changes = {"imagine__kind": "world_model", "imagine__value": "likert", "imagine__value_samples": "1"}
     decision, server = decided(drawn, "grounded-world-model", **changes, imagine__samples="3", plan__temperature="1")

@@ -9,7 +9,7 @@ import pytest
 from agents.cookbook import checking
 from agents.recipes.declaring import Declared, settings_of, value_of, values_of
 from agents.recipes.literature import RECIPES, Recipe
-from agents.stages.registry import kinds
+from agents.stages.known import kinds
 from tests.quick import first_is_quick
 
 BASES = {"rank.base", "plan.base"}  # beside weights that are named, what these were trained from decides

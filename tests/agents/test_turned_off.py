@@ -10,9 +10,11 @@ from agents.cookbook import checking, sentences
 from agents.cookbook.deviations import of_recipe
 from agents.cookbook.lacking import asks_endpoint
 from agents.recipes.declaring import Declared, settings_of, value_of
+from agents.recipes.kinds import KINDS
 from agents.recipes.literature import RECIPES, Recipe, override
-from agents.recipes.settings import IS_COUNTED
-from agents.stages.registry import KINDS, overlooked, recipe_kinds, searched, texts_of, training_of
+from agents.stages.known import has_memory, kinds
+from agents.stages.recall.earlier import FirstTurns
+from agents.stages.registry import overlooked, recipe_kinds, searched, texts_of, training_of
 from agents.types import STAGES
 from tests.agents.test_checking import vary_or_none
 
@@ -64,9 +66,13 @@ def test_the_longest_prompt_of_local_weights_is_told_as_it_is_cut() -> None:
     assert "16,385" in sentences.stages(RECIPES["bare"])[STAGES.index("compose")].sentence
 
 
-def test_memories_that_are_counted_are_those_that_k_counts() -> None:
-    counted = {name for name, kind in KINDS["recall.memory"].items() if kind.counted_by == "recall.k"}
-    assert counted == {memory for memory, is_counted in IS_COUNTED.items() if is_counted}
+def test_whether_k_counts_a_memory_is_said_by_its_kind(monkeypatch) -> None:
+    none = override(RECIPES["mindact"], {"recall.memory": "chronological", "recall.k": "0"})
+    assert has_memory(none)
+    assert training_of(none, "seq2seq")[1]["memory"] == "chronological"
+    monkeypatch.setitem(kinds()["recall.memory"], "chronological", FirstTurns)  # as a package's own may be
+    assert not has_memory(none)
+    assert training_of(none, "seq2seq")[1]["memory"] == "none"
 
 
 OFF: list[dict[str, str]] = [  # what turns a kind, or what it gives, off

@@ -32,6 +32,7 @@ from agents.runs import building
 from agents.runs.runner import UndecidedStep, UndecidedSteps, _in_reach
 from agents.stages import answering, registry
 from agents.stages.imagine import model_questions
+from agents.stages.known import kinds
 from agents.stages.rank import kinds as rank_kinds
 from agents.stages.rank.dmr import DmrEncoder
 from agents.stages.rank.score_file import ScoreFile
@@ -89,7 +90,7 @@ INSTRUCTIONS = (  # the third is most like the fourth, the second ends as it doe
     "Search for red shoes by price",
     "Search for red shoes by name",
 )
-ASKING = [name for name, kind in registry.KINDS["plan.kind"].items() if getattr(kind, "asks", False)]
+ASKING = [name for name, kind in kinds()["plan.kind"].items() if getattr(kind, "asks", False)]
 LEARNING = Settings(epochs=1, epoch_steps=4, networks=1, batch_size=2, hidden=8)
 JUDGED = (  # what trajectory and choice planners wrote, and what people did
     (Action("CLICK", "12"), "CLICK  [12]", Gold("CLICK", "", ("9", "12"))),

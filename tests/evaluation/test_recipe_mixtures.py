@@ -9,7 +9,7 @@ from agents.models import Run
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.recipes.settings import RankSettings
-from agents.stages import registry
+from agents.stages import known, registry
 from agents.stages.kind import CannotRun, Parts, StageKind
 from agents.stages.plan.kinds import Planning
 from tests.evaluation.recipe_world import make_workflows
@@ -71,7 +71,7 @@ def test_a_ranking_that_takes_what_memory_gives_comes_after_it() -> None:
 
 def test_what_is_not_there_is_refused_and_not_ignored(monkeypatch) -> None:
     recipe = literature.override(literature.get("bare"), {"imagine.kind": "world_model"})
-    monkeypatch.delitem(registry.kinds()["imagine.kind"], "world_model")
+    monkeypatch.delitem(known.kinds()["imagine.kind"], "world_model")
     with pytest.raises(CannotRun, match=r"imagine\.kind=world_model: there is no such kind yet"):
         registry.recipe_kinds(recipe)
     assert not [kind for kind in registry.recipe_kinds(literature.get("bare")) if kind.stage == "imagine"]
@@ -105,21 +105,21 @@ class _Point:
 
 def test_another_package_adds_a_kind_by_entry_point(monkeypatch) -> None:
     points = {"x": _Point("rank.kind.loudest", Loudest)}
-    monkeypatch.setattr(registry, "added", lambda group: points if group == "webnav.stages" else {})
-    registry.kinds.cache_clear()
+    monkeypatch.setattr(known, "added", lambda group: points if group == "webnav.stages" else {})
+    known.kinds.cache_clear()
     try:
-        assert registry.kinds()["rank.kind"]["loudest"] is Loudest
-        registry.kinds.cache_clear()
+        assert known.kinds()["rank.kind"]["loudest"] is Loudest
+        known.kinds.cache_clear()
         points["x"] = _Point("rank.kind.dmr", Loudest)
         with pytest.raises(ValueError, match=r"rank\.kind\.dmr.* is no new kind"):
-            registry.kinds()
+            known.kinds()
         points["x"] = _Point("rank.kind.odd", dict)
-        registry.kinds.cache_clear()
+        known.kinds.cache_clear()
         with pytest.raises(ValueError, match="is no new kind"):
-            registry.kinds()
+            known.kinds()
     finally:
         monkeypatch.undo()
-        registry.kinds.cache_clear()
+        known.kinds.cache_clear()
 
 
 class Odd(Planning):
@@ -150,7 +150,7 @@ def test_what_a_kind_says_of_itself_is_told_everywhere(monkeypatch) -> None:
     recipe = literature.override(literature.get("deberta"), {"rank.kind": "score_file", "rank.model": __file__})
     assert lacking.missing(recipe) == []
     assert not lacking.asks_endpoint(recipe)
-    monkeypatch.setitem(registry.kinds()["plan.kind"], "first", Odd)  # as if another package had added it
+    monkeypatch.setitem(known.kinds()["plan.kind"], "first", Odd)  # as if another package had added it
     assert lacking.missing(recipe) == ["an oddity for deberta", "an LLM endpoint: set LLM_BASE_URL and LLM_MODEL"]
     assert lacking.asks_endpoint(recipe)
     assert deviations.of_recipe(recipe)[-1].words == "Odd by design."

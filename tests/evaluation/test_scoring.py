@@ -6,9 +6,10 @@ from agents.cookbook import checking, deviations
 from agents.models import Run, Trajectory
 from agents.recipes import literature
 from agents.recipes.settings import Quirks
+from agents.stages.known import kinds
 from agents.stages.plan.choice import action_of
 from agents.stages.plan.kinds import Planning, PublishedJudging
-from agents.stages.registry import KINDS, judging_of
+from agents.stages.registry import judging_of
 from agents.types import Action, RankedCandidate
 from agents.words.parse import parse_multichoice
 from evaluation.models import Score
@@ -177,7 +178,7 @@ TYPED = Gold("TYPE", "red - shoes", ("a", "b"))
 
 
 def judging(planner: str) -> PublishedJudging:
-    kind = KINDS["plan.kind"][planner]
+    kind = kinds()["plan.kind"][planner]
     assert issubclass(kind, Planning)
     assert kind.judging
     return kind.judging

@@ -6,6 +6,7 @@ from typing import ClassVar
 from agents.recipes.literature import Recipe
 from agents.stages.compose.shots import examples, shot_messages, shots_text
 from agents.stages.kind import Beside, Parts, StageKind, prompt_of, unless
+from agents.stages.known import has_memory
 from agents.stages.models import idle_elsewhere
 from agents.stages.simplify.groups import Match
 from agents.stages.state import StepState
@@ -68,7 +69,7 @@ class PagesInTurn(StageKind):
         recall, compose = recipe.recall, recipe.compose
         shown = {"workflows": recall.workflows != "none" and recall.workflow_k > 0, "exemplars": recall.has_exemplars}
         first = [name for name, is_shown in shown.items() if is_shown]
-        beside = recall.has_memory and recipe.simplify.memory_pages == "whole"
+        beside = has_memory(recipe) and recipe.simplify.memory_pages == "whole"
         is_cut = not idle_elsewhere(recipe, "compose.max_tokens")  # a model in this process
         if not (first and beside and is_cut):
             return {}

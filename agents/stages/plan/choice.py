@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from agents.recipes.literature import Recipe
-from agents.recipes.settings import IS_COUNTED, RecallSettings
+from agents.recipes.settings import RecallSettings
 from agents.stages.compose.pages import LetteredPages, PagesInTurn, note_sent
 from agents.stages.kind import SEEDS, Beside, Parts, StageKind
+from agents.stages.known import has_memory, has_past, is_counted
 from agents.stages.models import idle_elsewhere
 from agents.stages.plan.kinds import MODEL_SETTINGS, REPAIRED, AskingPlanner, PublishedJudging
 from agents.stages.simplify.groups import ElementGroups, LetteredGroups, Match, shown_rationales
@@ -71,9 +72,9 @@ class MultipleChoice(AskingPlanner):
             "max_length": compose.max_tokens,
             "max_new_tokens": recipe.plan.max_new_tokens,
             "layout": compose.layout,
-            "memory": recall.memory if recall.has_memory else "none",
-            "memory_k": recall.k if recall.has_memory and IS_COUNTED.get(recall.memory) else RecallSettings().k,
-            "simplification": recall.has_past and recipe.simplify.memory_pages == "simplified",
+            "memory": recall.memory if has_memory(recipe) else "none",
+            "memory_k": recall.k if has_memory(recipe) and is_counted(recall.memory) else RecallSettings().k,
+            "simplification": has_past(recipe) and recipe.simplify.memory_pages == "simplified",
             "refinement": shown_rationales(recipe) != "none",
         }
 
@@ -87,7 +88,7 @@ class MultipleChoice(AskingPlanner):
             "A model that is trained here sees recalled steps as published trainings do: with candidates drawn anew, "
             "and a share of them without the gold element, answered by None (Q5). A run shows them as it recalls them."
         )
-        trained = recipe.recall.has_memory and recipe.plan.backend == "local"
+        trained = has_memory(recipe) and recipe.plan.backend == "local"
         return SEEDS | REPAIRED | {"all-skipped": skipped} | ({"training-memory": drawn} if trained else {})
 
     def run(self, states: Sequence[StepState]) -> None:

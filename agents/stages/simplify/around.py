@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from agents.recipes.literature import Recipe
 from agents.stages.kind import RECALLED, SEEN, Beside, Parts, StageKind, unless
+from agents.stages.known import has_memory
 from agents.stages.state import StepState
 from agents.types import RecordedStep
 from agents.words.past_step import PastStep, RationaleRequest
@@ -63,7 +64,7 @@ class AroundBest(StageKind):
 
     @classmethod
     def asks_llm(cls, recipe: Recipe) -> bool:
-        return recipe.recall.rationales == "model" and recipe.recall.has_memory
+        return recipe.recall.rationales == "model" and has_memory(recipe)
 
     def run(self, states: Sequence[StepState]) -> None:
         past = self.past.show(step for state in states for step in _past(state))

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from agents.recipes.literature import Recipe
 from agents.stages.kind import RECALLED, Beside, Parts, StageKind, unless
+from agents.stages.known import has_memory, has_past
 from agents.stages.simplify.knockout import rounds
 from agents.stages.simplify.snippets import SnippetQuirks, SnippetSettings, known_rationale, snippet_messages
 from agents.stages.state import StepState
@@ -75,7 +76,7 @@ class ElementGroups(StageKind):
     def sentence(cls, recipe: Recipe) -> str:
         simplify = recipe.simplify
         memory = "whole" if simplify.memory_pages == "whole" else "with the used element and four others only"
-        shown = f" Recalled pages are shown {memory}." if recipe.recall.has_memory else ""
+        shown = f" Recalled pages are shown {memory}." if has_memory(recipe) else ""
         return f"Shows the page around {simplify.group_size} elements at a time.{shown}"
 
     @classmethod
@@ -153,8 +154,7 @@ class ElementGroups(StageKind):
 
 def shown_rationales(recipe: Recipe) -> str:
     """`recall.rationales`, none where the prompt has no past page that one could stand beside."""
-    recall = recipe.recall
-    return recall.rationales if recall.has_past else "none"
+    return recipe.recall.rationales if has_past(recipe) else "none"
 
 
 def snippet_settings(recipe: Recipe, form: AnswerForm, wording: PageWording = OURS) -> SnippetSettings:

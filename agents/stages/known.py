@@ -1,0 +1,45 @@
+"""The kinds of the stages, loaded: ours and those that other packages add. Core.
+
+Kinds ask here for others when they are asked, not when they are imported, as all of them are imported for an answer.
+"""
+
+from functools import cache
+from importlib.metadata import EntryPoint
+
+from agents.recipes.kinds import KINDS
+from agents.recipes.literature import Recipe
+from agents.stages.kind import StageKind
+from annotations.extensions import STAGES, added
+
+
+@cache
+def kinds() -> dict[str, dict[str, type[StageKind]]]:
+    """Setting -> its value -> the kind. ValueError names an entry point that cannot be used."""
+    found: dict[str, dict[str, type[StageKind]]] = {
+        setting: {value: EntryPoint(value, place, STAGES).load() for value, place in own.items()}
+        for setting, own in KINDS.items()
+    }
+    for point in added(STAGES).values():
+        setting, _, name = point.name.rpartition(".")
+        kind = point.load()
+        if setting not in found or name in found[setting] or not issubclass(kind, StageKind):
+            raise ValueError(f"the entry point {point.name!r} of {STAGES} is no new kind of {', '.join(found)}")
+        found[setting][name] = kind
+    return found
+
+
+def is_counted(memory: str) -> bool:
+    """Whether `recall.k` says how much a memory of that name recalls."""
+    kind = kinds()["recall.memory"].get(memory)
+    return kind is not None and kind.counted_by == "recall.k"
+
+
+def has_memory(recipe: Recipe) -> bool:
+    """Whether any earlier step is recalled: none with `k` 0, where k says how many."""
+    kind = kinds()["recall.memory"].get(recipe.recall.memory)
+    return kind is not None and "memory" in kind.gives and not kind.gives_none(recipe)
+
+
+def has_past(recipe: Recipe) -> bool:
+    """Whether any past page is shown, of the conversation or of exemplars."""
+    return recipe.recall.has_exemplars or has_memory(recipe)
