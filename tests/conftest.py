@@ -17,9 +17,13 @@ import pytest
 from tests.beside import counted_as
 from tests.leaving_rows import MADE, LeavingRows, note_what_is_left
 from tests.quick_suite import QuickSuite
+from tests.quiet import Quiet
 
 if TYPE_CHECKING:
+    from xdist.remote import Producer
+
     from annotations.models import Dataset
+    from tests.one_app import OneApp
 
 T = TypeVar("T")
 # Unit tests of the cores: they need no database, no Django and no model library, and all of them end in 5 seconds.
@@ -68,6 +72,14 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("core" if config.getoption("--core") else "all")
     config.pluginmanager.register(LeavingRows())
     config.pluginmanager.register(QuickSuite())
+    config.pluginmanager.register(Quiet(config))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "OneApp | None":
+    from tests.one_app import OneApp
+
+    return OneApp(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -113,16 +125,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def spread(items: list[pytest.Item], long: tuple[str, ...]) -> list[pytest.Item]:
-    """Files with a test of such a marker over the first four fifths of the others, evenly: while one process waits for
+    """First the files that start the whole app, which one process does alone (`tests/one_app.py`). Then files with a
+    test of such a marker over the first four fifths of the others, evenly: while one process waits for
     its browser the others compute, and none ends with a long file when nothing else is left to do."""
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
-    ahead = [tests for tests in files.values() if any(test.get_closest_marker(name) for test in tests for name in long)]
-    others = iter(others_of := [tests for tests in files.values() if tests not in ahead])
-    between = len(others_of) * 4 // 5 // max(len(ahead), 1)
+    ranks = {
+        path: 0 if marked(tests, ("whole_app",)) else 1 if marked(tests, long) else 2 for path, tests in files.items()
+    }
+    first, ahead, others_of = ([files[path] for path, rank in ranks.items() if rank == wanted] for wanted in range(3))
+    others, between = iter(others_of), len(others_of) * 4 // 5 // max(len(ahead), 1)
     order = [tests for one in ahead for tests in (one, *islice(others, between))]
-    return [test for tests in (*order, *others) for test in tests]
+    return [test for tests in (*first, *order, *others) for test in tests]
+
+
+def marked(tests: list[pytest.Item], names: tuple[str, ...]) -> bool:
+    return any(test.get_closest_marker(name) for test in tests for name in names)
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:

@@ -2,8 +2,9 @@
 
 Seconds of a processor are counted, of a case and of what it starts and ends, as those of a clock depend on who else
 uses the machine; what is left to CI (`slow`) counts nothing, nor do servers and browsers that served many cases. A
-whole run, which is CI's, fails when one case uses more than `ONE` or all together more than `ALL`. On a busy machine
-the same work uses up to a third more: both leave room.
+whole run, which is CI's, fails when one case uses more than `ONE` or all together more than `ALL`. Machines of one kind
+differ by half and more from hour to hour, and so do the seconds that the same work uses: they are divided by how much
+longer than `USUAL` a fixed piece of work took between the cases of the same run.
 """
 
 import os
@@ -16,6 +17,10 @@ from typing import Any
 import pytest
 
 ALL, ONE = 600.0, 12.0  # some 300 by `make test` of a quiet machine; CI tries properties on more examples
+USUAL = (
+    0.0092  # seconds of a processor for `fixed_work` on a quiet machine of 2.4 GHz, where five minutes are asked for
+)
+EVERY = 100  # cases between two looks at how fast the machine is
 HANDED_OVER = "quick_suite"  # by a process of xdist at its end
 LEFT_OUT = ("slow", "gpu", "live")
 
@@ -26,6 +31,7 @@ class QuickSuite:
     def __init__(self, together: float = ALL, each: float = ONE) -> None:
         self.together, self.each = together, each
         self.costs: dict[str, float] = {}
+        self.paces: list[float] = []  # how much longer than usual the fixed work took
         self.left_to_ci = 0
         self.ended = 0.0
 
@@ -35,8 +41,11 @@ class QuickSuite:
         began, before = time.monotonic(), used()
         done = yield
         if not item.get_closest_marker("slow"):
+            cost = used() - before - self.ended
             possible = (time.monotonic() - began) * (os.cpu_count() or 1)  # an older process may have ended just now
-            self.costs[item.nodeid] = min(used() - before - self.ended, possible)
+            self.costs[item.nodeid] = min(cost, possible)
+            if len(self.costs) % EVERY == 0:
+                self.paces.append(fixed_work() / USUAL)
         return done
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -54,23 +63,37 @@ class QuickSuite:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        costs, left_to_ci = getattr(node, "workeroutput", {}).get(HANDED_OVER, ({}, 0))
+        costs, paces, left_to_ci = getattr(node, "workeroutput", {}).get(HANDED_OVER, ({}, [], 0))
         self.costs.update(costs)
+        self.paces += paces
         self.left_to_ci = max(self.left_to_ci, left_to_ci)  # each process has collected all of them
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         config = session.config
         if hasattr(config, "workeroutput"):
-            config.workeroutput[HANDED_OVER] = (self.costs, self.left_to_ci)
-        elif is_whole(config) and (why := too_much(self.costs, self.together, self.each)):
+            config.workeroutput[HANDED_OVER] = (self.costs, self.paces, self.left_to_ci)
+        elif is_whole(config) and (why := too_much(self.on_a_usual_machine(), self.together, self.each)):
             report = pytest.TestReport("the quick suite", ("tests", None, ""), {}, "failed", why, "teardown")
             config.hook.pytest_runtest_logreport(report=report)
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
+    def on_a_usual_machine(self) -> dict[str, float]:
+        slower = sum(self.paces) / len(self.paces) if self.paces else 1.0
+        return {name: seconds / slower for name, seconds in self.costs.items()}
+
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self.left_to_ci:
             terminalreporter.stats["left to CI (make test-all)"] = [SimpleNamespace() for _ in range(self.left_to_ci)]
+
+
+def fixed_work() -> float:
+    """Seconds of a processor that some Python takes, which is always the same."""
+    began = time.process_time()
+    counts: dict[int, int] = {}
+    for number in range(60_000):
+        counts[number % 1000] = counts.get(number % 1000, 0) + number
+    return time.process_time() - began
 
 
 def used() -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.quick import first_is_quick
-from tests.quick_suite import too_much
+from tests.quick_suite import QuickSuite, too_much
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFTEST = """
@@ -62,7 +62,7 @@ def run(folder: Path, *arguments: str, together: float = 420.0, each: float = 4.
     (folder / "pytest.ini").write_text(INI)
     command = [sys.executable, "-m", "pytest", "-p", "no:django", "-p", "no:cacheprovider", "-n", "2", *arguments]
     done = subprocess.run(
-        command, cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60
+        command, cwd=folder, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=300
     )
     return done.returncode, done.stdout
 
@@ -104,6 +104,14 @@ def test_the_closing_line_says_how_many_cases_are_left_to_ci(tmp_path: Path) -> 
 
 def test_what_fits_is_not_told() -> None:
     assert too_much({"a": 1.0, "b": 2.0}, together=3.0, each=2.0) == ""
+
+
+def test_a_machine_that_is_slower_today_makes_no_case_more_expensive() -> None:
+    suite = QuickSuite()
+    suite.costs = {"a": 3.0, "b": 1.0}
+    assert suite.on_a_usual_machine() == {"a": 3.0, "b": 1.0}
+    suite.paces = [1.0, 2.0]
+    assert suite.on_a_usual_machine() == {"a": 2.0, "b": 1.0 / 1.5}
 
 
 def test_the_ten_largest_are_named() -> None:

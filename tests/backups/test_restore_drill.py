@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.whole_app]
 BEGIN = """
 import django
 from webnav_site.embedded import services

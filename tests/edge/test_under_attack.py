@@ -17,7 +17,7 @@ from tests import factories
 from tests.app_server import ROOT, AppServer, running_as_make_run_does
 from tests.edge.clients import Probe, while_it_runs
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow, pytest.mark.timed]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow, pytest.mark.whole_app, pytest.mark.timed]
 SECONDS = 15  # more than the deadlines for headers and bodies: the silent ones are cut off and come again
 FILE_BYTES = 64 * 1024**2
 

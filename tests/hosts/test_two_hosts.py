@@ -30,7 +30,7 @@ from tests.hosts.machines import SHARED, Host, network, wait
 from tests.tiny_models import tiny_cross_encoder
 from webnav_site.embedded import machine
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.slow, pytest.mark.whole_app, pytest.mark.django_db(transaction=True)]
 DATABASE, SECRET, PASSWORD = "webnav_two_hosts", "one secret for all hosts of this test " * 2, "kept by nobody 42"
 PROVISION = f"""
 from django.contrib.auth import get_user_model
@@ -111,7 +111,7 @@ def world(shared: dict[str, str], tmp_path: Path) -> Iterator[World]:
             httpx2.Client(base_url=host.environment["APP_ORIGIN"], timeout=60, trust_env=False) for host in hosts
         ]
         for host, client in zip(hosts, clients, strict=True):
-            wait(lambda client=client: _answers(client), 90, f"page:\n{host.tail()}")
+            wait(lambda client=client: _answers(client), 240, f"page:\n{host.tail()}")
         yield World(a, b, *clients)
     finally:
         for host in hosts:

@@ -17,6 +17,7 @@ from webnav_site.embedded import machine
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.whole_app,
     pytest.mark.skipif(os.geteuid() != 0, reason="only for root does PostgreSQL run as another user"),
 ]
 FILES = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -59,7 +60,7 @@ def test_make_run_finds_a_folder_that_works_says_which_and_leaves_the_home_close
         stderr=subprocess.STDOUT,
     )
     try:
-        wait_until_healthy(port, 180)
+        wait_until_healthy(port)
     finally:
         os.killpg(process.pid, signal.SIGINT)
         told, _ = process.communicate(timeout=120)

@@ -20,7 +20,7 @@ from agents.recipes.literature import RECIPES
 from evaluation.studies.sample import AGENTS, COMPARED, VARIANTS
 from tests.web.running_up import data_folder, free_port, left_running, start, wait_until_healthy
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser]
+pytestmark = [pytest.mark.slow, pytest.mark.whole_app, pytest.mark.browser]
 
 MOST_SECONDS = 45 * 60  # what is waited for takes three minutes of two cores; others may have them meanwhile
 TOLD = re.compile(

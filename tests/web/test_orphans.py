@@ -17,7 +17,7 @@ from tests.evaluation.workers import ROOT, environment
 from tests.web.running_up import data_folder, free_port, wait_until_healthy
 from webnav_site.supervision import processes
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.slow, pytest.mark.whole_app, pytest.mark.django_db(transaction=True)]
 RECOVERY_SECONDS = 30
 
 
@@ -72,7 +72,7 @@ def answers(port: int) -> bool:
 def test_the_orphans_of_a_killed_web_server_give_up_its_port_and_the_next_one_answers_within_30_s(launched) -> None:
     port, start = launched
     parent = start()
-    wait_until_healthy(port, 90)
+    wait_until_healthy(port)
     orphans = {child.pid for child in parent.children(recursive=True)}
     assert listening(port) & orphans, "uvicorn's children listen themselves"
     parent.send_signal(signal.SIGKILL)

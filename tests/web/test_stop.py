@@ -69,18 +69,19 @@ def test_a_stop_of_nothing_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.slow
+@pytest.mark.whole_app
 def test_a_stop_from_elsewhere_ends_everything_and_the_next_start_is_guarded_again() -> None:
     with data_folder() as var:
         for _ in range(2):
             port = free_port()
             process = start(var, port)
-            wait_until_healthy(port, 90)
+            wait_until_healthy(port)
             supervisor = psutil.Process(json.loads((var / "up.lock").read_text())["pid"])
             guard = next(p for p in supervisor.children() if p.environ()["SUPERVISOR_PROCESS_NAME"] == "guard")
             for victim in (guard, supervisor):
                 victim.kill()
             assert "starting them again" in read_until(process, "starting them again")
-            wait_until_healthy(port, 60)
+            wait_until_healthy(port)
             command = [sys.executable, "manage.py", "down"]
             subprocess.run(command, cwd=ROOT, env=os.environ | {"WEBNAV_VAR": str(var)}, timeout=60, check=True)
             output, _ = process.communicate(timeout=20)

@@ -16,7 +16,7 @@ import pytest
 from tests.contention import contention_of_all_cores
 from tests.web.running_up import ROOT, data_folder, free_port, left_running, start, wait_until_healthy
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.whole_app]
 RECOVERY_SECONDS = 30  # on a machine that does nothing else
 MOST_SECONDS = 90
 # Seeds change nothing in `grounded`: every run must have the same rows as the last, which nothing disturbs.
@@ -103,7 +103,7 @@ def _program(process: psutil.Process) -> str:
 def app() -> Iterator[App]:
     with data_folder() as folder:
         app = App(folder, free_port())
-        wait_until_healthy(app.port, 120)
+        wait_until_healthy(app.port)
         yield app
         app.up.kill()
 

@@ -10,9 +10,18 @@ import psutil
 import pytest
 
 from tests.contention import contention_of_all_cores
-from tests.web.running_up import data_folder, free_port, left_running, read_until, start, stop, wait_until_healthy
+from tests.web.running_up import (
+    MOST_SECONDS,
+    data_folder,
+    free_port,
+    left_running,
+    read_until,
+    start,
+    stop,
+    wait_until_healthy,
+)
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.whole_app]
 
 
 @pytest.fixture
@@ -25,9 +34,9 @@ def var():
 def test_it_starts_tells_the_way_to_the_first_account_and_leaves_nothing_running(var):
     port = free_port()
     process = start(var, port)
-    wait_until_healthy(port, 90)
+    wait_until_healthy(port)
     second = start(var, port)
-    refusal, _ = second.communicate(timeout=30)
+    refusal, _ = second.communicate(timeout=MOST_SECONDS)
     assert second.returncode != 0
     assert "already running" in refusal
     output = stop(process)
@@ -38,7 +47,7 @@ def test_it_starts_tells_the_way_to_the_first_account_and_leaves_nothing_running
 
     blocker = socket.create_server(("127.0.0.1", port))
     try:
-        blocked, _ = start(var, port).communicate(timeout=30)
+        blocked, _ = start(var, port).communicate(timeout=MOST_SECONDS)
     finally:
         blocker.close()
     assert f"cannot listen on 127.0.0.1:{port}" in blocked
@@ -46,7 +55,7 @@ def test_it_starts_tells_the_way_to_the_first_account_and_leaves_nothing_running
 
     slower = [contention_of_all_cores()]
     process = start(var, port)
-    seconds = wait_until_healthy(port, 60)
+    seconds = wait_until_healthy(port)
     slower.append(contention_of_all_cores())
     # All who would restart it at once: children and servers stay behind.
     supervisor = json.loads((var / "up.lock").read_text())["pid"]
@@ -60,7 +69,7 @@ def test_it_starts_tells_the_way_to_the_first_account_and_leaves_nothing_running
     process = start(var, port)
     output = read_until(process, "WebNav is starting")  # before that, what was left behind may still answer
     assert "had left behind" in output
-    wait_until_healthy(port, 60)
+    wait_until_healthy(port)
     stop(process)
     assert left_running(var) == []
 
@@ -69,7 +78,7 @@ def test_a_start_that_cannot_listen_leaves_the_lock_to_another(var):
     """It would be told that this one runs already, and then none did."""
     with socket.create_server(("127.0.0.1", 0)) as blocker:
         port = blocker.getsockname()[1]
-        said, _ = start(var, port).communicate(timeout=60)
+        said, _ = start(var, port).communicate(timeout=MOST_SECONDS)
     assert f"cannot listen on 127.0.0.1:{port}" in said
     assert not (var / "up.lock").exists()
 
@@ -77,18 +86,18 @@ def test_a_start_that_cannot_listen_leaves_the_lock_to_another(var):
 def test_of_two_starts_at_once_one_runs_and_the_other_says_why_not(var):
     ports = [free_port(), free_port()]
     both = [start(var, port) for port in ports]
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + MOST_SECONDS
     while all(process.poll() is None for process in both) and time.monotonic() < deadline:
         time.sleep(0.1)
     ended = [process for process in both if process.poll() is not None]
     assert len(ended) == 1
     assert "already running" in ended[0].communicate()[0]
     (running,) = [place for place, process in enumerate(both) if process not in ended]
-    wait_until_healthy(ports[running], 90)
+    wait_until_healthy(ports[running])
     os.killpg(both[running].pid, signal.SIGINT)
     time.sleep(0.5)
     os.killpg(both[running].pid, signal.SIGINT)  # in a hurry
     begun = time.monotonic()
-    both[running].communicate(timeout=30)
+    both[running].communicate(timeout=MOST_SECONDS)
     assert time.monotonic() - begun < 20
     assert left_running(var) == []
