@@ -19,8 +19,8 @@ export PYTHONDONTWRITEBYTECODE =
 run: .venv/installed ## the app, workers and embedded servers, until Ctrl-C
 	@PORT=$(PORT) exec $(RUN) up --port $(PORT) --bind $(BIND) --sample $(SAMPLE)
 
-test: .venv/installed chromium ## everything but the tests marked slow
-	@exec .venv/bin/python -m pytest $(PARALLEL) $(ARGS)
+test: .venv/installed chromium ## everything but the tests marked slow, and those of the structure, which are lint's
+	@exec .venv/bin/python -m pytest $(PARALLEL) $(STRUCTURE:%=--ignore=%) $(ARGS)
 
 test-core: .venv/installed ## the cores alone, without database and Django: 5 seconds
 	@exec .venv/bin/python -m pytest --core $(ALONE) $(ARGS)

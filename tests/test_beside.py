@@ -73,6 +73,7 @@ def test_a_case_may_record_an_error_instead_of_a_result(tmp_path: Path) -> None:
     assert "5 passed" in run(tmp_path, *tests).splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_the_clone_alone_has_cases_of_every_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONFORMANCE_DIR", "/nowhere")
     tests = (ROOT / "tests" / "conformance").glob("test_*.py")

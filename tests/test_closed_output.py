@@ -4,10 +4,13 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.quick import first_is_quick
 from tests.test_imports import ROOT
 
 
+@pytest.mark.slow
 @first_is_quick(("command", "unbuffered"), [("help", ""), ("help", "1"), ("--help", ""), ("--version", "")])
 def test_a_command_ends_without_a_word_where_its_output_is_closed(command: str, unbuffered: str) -> None:
     reading, writing = os.pipe()

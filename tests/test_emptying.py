@@ -17,6 +17,7 @@ def rows() -> set[str]:
     return {model._meta.label for model in models if model._base_manager.exists()}
 
 
+@pytest.mark.slow
 def test_every_row_goes_even_those_that_triggers_protect() -> None:
     released(small_dataset())
     factories.make_assignment()
@@ -26,6 +27,7 @@ def test_every_row_goes_even_those_that_triggers_protect() -> None:
     assert rows() == {"contenttypes.ContentType", "auth.Permission"}
 
 
+@pytest.mark.slow
 def test_triggers_and_foreign_keys_hold_again_afterwards() -> None:
     empty_tables_with_rows()
     release = released(small_dataset())

@@ -273,6 +273,7 @@ def test_patterns_put_together_of_constants_are_read() -> None:
     assert [_text(call.args[0], texts) for call in calls] == ["a*b", "bc", None]
 
 
+@pytest.mark.slow
 @first_is_quick("text", [r"\s*<\?xml\s[^>]*\?>", r"\[\d\]\s*(.*?)\s*(?:;\s*)?(?=\[\d\]|$)", r"(\w+\s?)+!"])
 def test_the_trial_knows_a_pattern_that_is_not_linear(text) -> None:
     assert slow_text(Pattern("", text, re.DOTALL, frozenset({"finditer"})))

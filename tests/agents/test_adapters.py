@@ -63,6 +63,7 @@ def bases(tmp_path_factory) -> dict[str, Path]:
     }
 
 
+@pytest.mark.slow
 @first_is_quick("kind", ["causal", "seq2seq"])
 def test_an_adapter_learns_and_its_base_stays_as_it_is(kind, bases, tmp_path) -> None:
     base, told = bases[kind], []

@@ -44,6 +44,7 @@ def test_runs_count_by_the_steps_they_have_left_and_jobs_by_what_they_take(paced
     assert WorkQueue().before().seconds == 10 + 8
 
 
+@pytest.mark.slow
 def test_a_recipe_that_waits_says_what_comes_first_and_counts_it(paced: Dataset) -> None:
     admin = client_of(factories.make_user("admin", paced.project))
     preparing.make_cheap(paced.project, [].append, most=1)

@@ -63,6 +63,7 @@ def test_alone_it_tells_nothing_more() -> None:
     assert planned(telling(1)).drawn == ()
 
 
+@pytest.mark.slow
 def test_a_trained_network_weighs_operation_and_value_too(tmp_path: Path) -> None:
     examples = make_examples(12)
     encoder = HashEncoder()

@@ -281,6 +281,7 @@ def test_who_answers_without_looking_at_pictures_or_seeds_can_do_neither() -> No
         assert "all blue" in probe(make_connection(running.url))["can"]["images"]["said"], "it guesses"
 
 
+@pytest.mark.slow
 def test_the_model_in_the_worker_stands_among_the_connections(client: Client, monkeypatch) -> None:
     admin = client
     admin.force_login(factories.make_superuser())

@@ -119,6 +119,7 @@ def one_by_one(folder: Path, texts: list[str]) -> np.ndarray:
     return np.stack(rows)
 
 
+@pytest.mark.slow
 @first_is_quick("packed", [True, False], ids=["BERT, packed", "DistilBERT, padded"])
 def test_batches_do_not_change_the_vectors(packed: bool, tmp_path: Path) -> None:
     folder = tiny_encoder(tmp_path, TEXTS)

@@ -46,6 +46,7 @@ def decided(folder: Path, observations: Sequence[Observation], size: int) -> lis
     return [decision.actions[0] for batch in batches for decision in pipeline.decide(batch)]
 
 
+@pytest.mark.slow
 def test_steps_together_are_encoded_at_half_the_cost_and_decided_alike(tmp_path: Path, read: list[int]) -> None:
     folder = tiny_encoder(tmp_path / "encoder", TEXTS, width=16, layers=1)
     observations = [example.observation for example in make_examples(24, seed=5)]

@@ -48,6 +48,7 @@ def trajectory(db) -> Trajectory:
     return trajectory
 
 
+@pytest.mark.slow
 def test_what_an_action_of_an_episode_changed_is_told_where_the_next_page_is_its_own(trajectory) -> None:
     after = PAGE.replace("</body>", '<h1 backend_node_id="4">Found</h1></body>')
     Episode(trajectory, trajectory.conversation.turns.get()).store(
@@ -104,6 +105,7 @@ def test_the_replay_and_the_api_tell_what_happened_and_no_right_or_wrong(traject
     assert (hidden["branches"], hidden["url"], hidden["reward"], hidden["outcome"]) == ([], None, None, None)
 
 
+@pytest.mark.slow
 def test_pages_and_api_answer(trajectory) -> None:
     client = Client()
     client.force_login(factories.make_user(is_superuser=True))

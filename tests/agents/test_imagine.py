@@ -250,6 +250,7 @@ def test_an_endpoint_that_refuses_to_imagine_leaves_the_most_frequent_action():
     assert len(decision.trace["imagine"]["errors"]) == 4
 
 
+@pytest.mark.slow
 def test_a_long_page_is_cut_to_its_budget():
     page = "<html backend_node_id='1'>" + "".join(
         f"<button backend_node_id='{n}'><text backend_node_id='{n}0'>Number {n}</text></button>" for n in range(11, 400)

@@ -111,6 +111,7 @@ def test_a_run_induces_from_what_it_did_before_and_shows_it_to_later_conversatio
     assert "after_1_tasks" in run.steps.get(trajectory__conversation__source_id="c2", seq=0).trace["compose"]["prompt"]
 
 
+@pytest.mark.slow
 def test_a_resumed_run_goes_on_as_if_it_had_not_stopped(dataset, server, ranker) -> None:
     run, chosen = make_run(dataset, "awm-online", ranker), conversations(dataset)
     work(run, chosen[:2])
@@ -119,12 +120,14 @@ def test_a_resumed_run_goes_on_as_if_it_had_not_stopped(dataset, server, ranker)
     assert [len(ids) for ids in shown(run)] == [0, 1, 1, 1]
 
 
+@pytest.mark.slow
 def test_in_small_batches_nothing_is_induced_in_the_middle_of_a_conversation(dataset, server, ranker) -> None:
     run = make_run(dataset, "awm-online", ranker, batch_size="1")
     work(run, conversations(dataset))
     assert len(inductions(server)) == 2
 
 
+@pytest.mark.slow
 def test_runs_are_shown_workflows_of_the_train_split_by_their_objective(dataset, server, ranker) -> None:
     (found,) = induce_sites(dataset, dataset.recorded_websites(Split.TRAIN, None), from_environment(), ENCODER)
     run = make_run(dataset, "mims", ranker)

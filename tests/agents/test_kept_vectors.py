@@ -56,6 +56,7 @@ class Counting:
         return [row.tolist() for row in self.ranker.score(steps)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half", [False, True])
 def test_a_pair_in_a_packed_batch_has_the_same_score_in_any_company(bert: Path, half: bool) -> None:
     ranker = CrossEncoderRanker(bert, device="cpu")
@@ -68,6 +69,7 @@ def test_a_pair_in_a_packed_batch_has_the_same_score_in_any_company(bert: Path, 
     assert len(set(together)) > 20
 
 
+@pytest.mark.slow
 def test_packed_scores_are_those_of_padded_ones(bert: Path) -> None:
     packed, padded = CrossEncoderRanker(bert, device="cpu"), CrossEncoderRanker(bert, device="cpu")
     padded._model.set_attn_implementation("eager")
@@ -77,6 +79,7 @@ def test_packed_scores_are_those_of_padded_ones(bert: Path) -> None:
         assert ours == pytest.approx(theirs, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bert", "deberta"])
 def test_scores_are_the_same_whatever_was_known_before(kind: str, request: pytest.FixtureRequest) -> None:
     folder, store = request.getfixturevalue(kind), DictVectors()
@@ -113,6 +116,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> MeanPoolingEncoder:
     return MeanPoolingEncoder("tiny", folder, "cpu", max_tokens=512)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [0.0, 0.01])
 def test_dense_ranking_is_the_same_whatever_was_known_before(
     encoder: MeanPoolingEncoder, error: float, monkeypatch: pytest.MonkeyPatch

@@ -63,6 +63,7 @@ def test_fifty_examples_are_learnt_exactly(trained) -> None:
     assert decided(folder, examples) == wanted(examples)
 
 
+@pytest.mark.slow
 def test_other_pages_of_the_same_kinds_are_solved_too(trained) -> None:
     folder, _ = trained
     examples = make_examples(40, seed=7)
@@ -121,6 +122,7 @@ def test_an_interrupted_training_continues_and_ends_with_the_same_weights(tmp_pa
         assert load(broken).networks[0].state_dict()[name].equal(value), name
 
 
+@pytest.mark.slow
 def test_texts_encoded_before_an_interruption_are_not_encoded_again(tmp_path) -> None:
     encoder = CachedEncoder(HashEncoder())
 
@@ -136,6 +138,7 @@ def test_texts_encoded_before_an_interruption_are_not_encoded_again(tmp_path) ->
     assert (encoder.encoded > 0, again.encoded) == (True, 0)
 
 
+@pytest.mark.slow
 def test_several_networks_vote(tmp_path) -> None:
     settings = Settings(epochs=2, epoch_steps=20, networks=2, hidden=16)
     learn(make_examples(12), HashEncoder(), settings, tmp_path)

@@ -61,6 +61,7 @@ def test_a_setting_that_a_training_does_not_read_is_refused_with_what_reads_it(
     assert not Job.objects.exists()
 
 
+@pytest.mark.slow
 def test_what_comes_with_a_recipe_is_no_error_and_one_may_say_it_again(dataset, tmp_path, settings) -> None:
     """Also of a recipe that somebody derived by settings of other stages."""
     settings.MODEL_ROOT = tmp_path

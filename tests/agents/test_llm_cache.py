@@ -90,6 +90,7 @@ def test_an_error_is_not_kept() -> None:
     assert answer.text == "now"
 
 
+@pytest.mark.slow
 def test_what_was_answered_before_a_crash_is_kept() -> None:
     """A long list is written in chunks; the process ends in the second."""
 

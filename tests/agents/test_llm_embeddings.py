@@ -147,6 +147,7 @@ def endpoint(monkeypatch):
         yield server
 
 
+@pytest.mark.slow
 def test_a_recipe_names_it_and_every_process_pays_once(endpoint, db) -> None:
     first = load_encoder(f"endpoint:{ADA}").encode(["a b", "c"])
     again = load_encoder(f"endpoint:{ADA}").encode(["c", "a b"])

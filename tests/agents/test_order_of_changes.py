@@ -70,6 +70,7 @@ def unlike_at_once(parent: Recipe, share: int) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @first_is_quick("name", [name for name, recipe in RECIPES.items() if not recipe.needs])
 def test_a_change_after_another_is_answered_as_both_at_once(name: str) -> None:
     assert unlike_at_once(RECIPES[name], SHARE) == []

@@ -38,6 +38,7 @@ def test_the_weights_of_all_pairs_are_those_of_transformers(size, folder, plain)
     assert not torch.equal(later, weighing(ours).compute_bias(*size)) or size[0] == 1 == size[1]
 
 
+@pytest.mark.slow
 def test_prompts_are_read_alike_and_answered_alike(folder, plain) -> None:
     ours = LocalGenerator(folder, "cpu").model
     rows = [torch.randint(3, 280, (length,)).tolist() for length in (5, 130, 131, 600)]
@@ -49,6 +50,7 @@ def test_prompts_are_read_alike_and_answered_alike(folder, plain) -> None:
         assert ours.generate(**ours_read, **options).tolist() == plain.generate(**plain_read, **options).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.timed
 def test_a_long_prompt_costs_a_fraction(folder, plain) -> None:
     ours = LocalGenerator(folder, "cpu").model

@@ -295,6 +295,7 @@ def told(*command: str, **options: Any) -> dict[str, Any]:
     return json.loads(out.getvalue().splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_the_command_says_first_what_it_would_make_and_makes_nothing_for_an_estimate() -> None:
     dataset = make_dataset()
     said = told(all=True, estimate=True)
@@ -309,6 +310,7 @@ def test_the_command_refuses_what_it_cannot_mean(command: dict[str, Any]) -> Non
         told(*command.pop("recipes", ()), **command)
 
 
+@pytest.mark.slow
 def test_an_admin_prepares_a_recipe_by_its_button_and_sees_it_being_prepared(client) -> None:
     dataset = make_dataset()
     client.force_login(factories.make_user("admin", dataset.project))
@@ -323,6 +325,7 @@ def test_an_admin_prepares_a_recipe_by_its_button_and_sees_it_being_prepared(cli
     assert list(kinds) == [Job.Kind.TRAIN, Job.Kind.INDUCE]
 
 
+@pytest.mark.slow
 def test_what_stands_in_is_said_in_the_list_in_the_drawing_and_over_rest(client, tmp_path: Path) -> None:
     have(tmp_path, *STARTERS)
     client.force_login(factories.make_user("admin", make_dataset().project))
@@ -352,6 +355,7 @@ def test_who_may_not_train_sees_what_is_being_prepared_where_they_belong() -> No
     assert "being prepared, about 32 s left" in source(annotator.get("/recipes/"))
 
 
+@pytest.mark.slow
 def test_the_time_that_is_told_counts_down_and_follows_the_pace_of_the_work() -> None:
     dataset = make_dataset()
     admin = client_of(factories.make_user("admin", dataset.project))
@@ -366,6 +370,7 @@ def test_the_time_that_is_told_counts_down_and_follows_the_pace_of_the_work() ->
     assert "being prepared, about 3 min 20 s left" in source(admin.get("/recipes/"))
 
 
+@pytest.mark.slow
 def test_what_is_made_while_the_list_is_put_together_is_not_told_as_missing(tmp_path: Path, monkeypatch) -> None:
     dataset = make_dataset()
     admin = client_of(factories.make_user("admin", dataset.project))
@@ -384,6 +389,7 @@ def test_what_is_made_while_the_list_is_put_together_is_not_told_as_missing(tmp_
     assert told_in_list(admin)["mindact"].startswith("ready")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", ["/recipes/mindact/prepare/", "/prepare-recipes/"])
 def test_who_may_not_train_sees_no_button_and_is_refused(client, address: str) -> None:
     dataset = make_dataset()
@@ -446,6 +452,7 @@ def test_what_the_sample_orders_next_has_no_button_and_what_it_has_ordered_says_
     assert told_in_list(admin)["mindact"].startswith("ready")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_a_new_study_leads_to_the_workflows_that_are_being_made_of_its_own_dataset(
     tmp_path: Path, elsewhere: bool
@@ -468,6 +475,7 @@ def test_a_new_study_leads_to_the_workflows_that_are_being_made_of_its_own_datas
         assert f"/jobs/{job.pk}/" not in of_first.partition('value="awm" checked')[2].partition("</label>")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", ["running", "queued"])
 def test_a_new_study_and_papers_lead_to_what_is_being_made_and_do_not_ask_to_train(state: str) -> None:
     dataset = make_dataset()

@@ -120,6 +120,7 @@ def test_more_calls_than_any_task_needs_end_it() -> None:
     assert "more than 100 calls" in done.error
 
 
+@pytest.mark.slow
 @first_is_quick(
     "code",
     [
@@ -138,6 +139,7 @@ def test_what_takes_too_long_is_killed(code: str, monkeypatch: pytest.MonkeyPatc
     assert calls_of("agent.type('a')").calls == (ProgramCall("type", "a"),), "the next one runs"
 
 
+@pytest.mark.slow
 def test_syntax_that_breaks_the_parser_costs_its_own_process_only() -> None:
     for code in ("(" * 5000, "-" * 50_000 + "1", "x = " + "[" * 90 + "]" * 90, "\0", "\ud800"):
         calls_of(code)
@@ -259,6 +261,7 @@ def unfiltered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None
     confined.lacking.cache_clear()
 
 
+@pytest.mark.slow
 def test_without_the_filter_no_program_runs_unless_an_operator_says_so(unfiltered, monkeypatch) -> None:
     done = calls_of("agent.type('a')")
     assert done.calls == ()

@@ -132,6 +132,7 @@ def test_a_trace_holds_of_page_and_memory_what_was_sent(name: str, model: LocalG
 WORKFLOWS = {"recall.workflows": "environment", "recall.memory": "chronological", "recall.rationales": "none"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pages", "tokens", "lost"), [("whole", 500, True), ("whole", 90_000, False)])
 def test_workflows_that_whole_pages_push_out_are_told_before_and_at_each_step(
     pages: str, tokens: int, lost: bool, model: LocalGenerator

@@ -165,6 +165,7 @@ def test_an_ellipsis_is_a_point_after_the_words_before_it():
     assert (mark["start"], mark["end"], mark["text"], mark["antecedent"]["step"]) == (3, 3, "", 10)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_the_embedded_model_groups_tasks_that_ask_for_like_things_in_other_words():
     campaign = factories.make_campaign()

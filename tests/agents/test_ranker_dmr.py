@@ -87,6 +87,7 @@ def test_exact_scores_are_those_of_the_obvious_way(exact) -> None:
         assert scores == pytest.approx(obvious(exact, step), abs=1e-5)
 
 
+@pytest.mark.slow
 @first_is_quick("together", [True, False], ids=["one batch", "step by step"])
 @first_is_quick("error", [None, 0.003, 0.03], ids=["one encoder", "quick encoder", "poor quick encoder"])
 def test_the_first_k_are_those_of_the_obvious_way(exact, error, together) -> None:

@@ -52,6 +52,7 @@ def lengths(generator: LocalGenerator) -> list[int]:
     return [len(local.prompt_ids(prompt, generator.tokenizer, 4000)) for prompt in PROMPTS]
 
 
+@pytest.mark.slow
 def test_a_batch_is_answered_as_each_of_its_prompts_alone(generator: LocalGenerator) -> None:
     alone = [generator.generate([prompt])[0] for prompt in PROMPTS]
     assert generator.generate(PROMPTS) == alone
@@ -66,6 +67,7 @@ def test_several_batches_answer_as_one(generator: LocalGenerator, monkeypatch: p
     assert generator.generate(PROMPTS) == whole
 
 
+@pytest.mark.slow
 def test_a_batch_takes_turns_together(generator: LocalGenerator) -> None:
     alone = read(generator, lambda: [generator.generate([prompt]) for prompt in PROMPTS])
     together = read(generator, lambda: generator.generate(PROMPTS))
@@ -81,6 +83,7 @@ def test_on_a_processor_long_rows_are_not_filled_up() -> None:
     assert list(reading._read_together([long, long + 1, long], "cuda")) == [[1, 0, 2]]
 
 
+@pytest.mark.slow
 def test_what_prompts_begin_with_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     generator = loaded(tiny_causal, tmp_path / "causal")
     shared = len(generator.tokenizer(f"user: {SHARED}", add_special_tokens=False)["input_ids"])
@@ -99,6 +102,7 @@ def test_equal_prompts_are_read_once(generator: LocalGenerator) -> None:
     assert samples["read"] == one["read"]
 
 
+@pytest.mark.slow
 def test_a_model_that_looks_back_a_little_only_is_asked_as_a_whole(tmp_path: Path) -> None:
     """What a sliding window remembers cannot be cut where the next prompt parts from it."""
     from transformers import AutoTokenizer, MistralConfig, MistralForCausalLM

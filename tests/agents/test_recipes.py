@@ -35,6 +35,7 @@ def test_the_hash_names_the_settings_and_nothing_else() -> None:
     assert literature.sha256(literature.override(grounded, {"rank.top_k": "50"})) == literature.sha256(grounded)
 
 
+@pytest.mark.slow
 def test_the_hash_is_the_same_in_every_process() -> None:
     script = "from agents.recipes import literature as r; print(r.sha256(r.get('grounded')))"
     hashes = {

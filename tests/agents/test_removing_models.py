@@ -108,6 +108,7 @@ def use_by_its_own_training(model) -> str:
 USES = [use_in_recipe, use_in_run, use_in_training, use_as_base_of_adapter, use_by_its_own_training]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use", USES)
 def test_what_is_in_use_stays_and_it_is_said_what_uses_it(model, use) -> None:
     said = use(model)

@@ -96,6 +96,7 @@ def watching(path: str, user, then: Callable) -> object:
     return async_to_sync(scenario)()
 
 
+@pytest.mark.slow
 def test_a_nudge_reaches_a_member_and_says_only_that_there_is_news():
     trajectory = make_trajectory()
 
@@ -265,6 +266,7 @@ def test_a_permission_that_cannot_be_checked_closes_the_socket(monkeypatch):
     assert watching(f"/ws/trajectories/{trajectory.pk}/", user, then) == consumers.TRY_AGAIN
 
 
+@pytest.mark.slow
 def test_lost_repeated_and_reordered_nudges_leave_the_relay_as_it_is():
     """The relay keeps no state: what arrives is what was sent, in whatever order; the rows are the truth."""
     trajectory = make_trajectory()

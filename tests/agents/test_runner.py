@@ -57,6 +57,7 @@ def gold(conversation: Conversation) -> list[Step]:
     return list(Step.objects.filter(turn__conversation=conversation).order_by("turn__index", "index"))
 
 
+@pytest.mark.slow
 def test_every_step_is_observed_once_in_order_with_its_own_page(conversation, seen) -> None:
     run_over(conversation)
     steps = gold(conversation)
@@ -78,6 +79,7 @@ def test_only_earlier_turns_and_earlier_actions_of_the_turn_are_told(conversatio
         assert told == expected[: observation.step_index]
 
 
+@pytest.mark.slow
 def test_an_observation_does_not_depend_on_the_gold_of_its_step_or_of_later_ones(conversation, seen) -> None:
     run_over(conversation)
     before = list(seen)

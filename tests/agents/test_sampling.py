@@ -24,6 +24,7 @@ def local(request, tmp_path_factory) -> LocalGenerator:
     return generator
 
 
+@pytest.mark.slow
 def test_samples_depend_on_seed_and_prompt_and_not_on_the_batch(local) -> None:
     drawn = Sampling(n=4, temperature=1.5, seed=3)
     together = [answer.texts for answer in local.generate(PROMPTS, drawn)]

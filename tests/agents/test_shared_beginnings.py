@@ -66,6 +66,7 @@ def test_twenty_samples_read_their_prompt_once(local: LocalGenerator, monkeypatc
     assert apart > 5 * shared
 
 
+@pytest.mark.slow
 def test_a_step_of_wma_reads_a_fifth_of_what_it_asks(local: LocalGenerator, monkeypatch: pytest.MonkeyPatch) -> None:
     """And draws the same."""
     found: list[list[tuple[str, ...]]] = []

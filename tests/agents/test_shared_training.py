@@ -121,6 +121,7 @@ def test_a_model_trained_on_one_host_is_fetched_by_another(training, on_host) ->
     assert json.loads((fetched / "training.json").read_text())["name"] == "ranker"
 
 
+@pytest.mark.slow
 def test_a_damaged_copy_is_refused_and_leaves_nothing(training, on_host, settings) -> None:
     on_host("a")
     model = train(training("ranker"))

@@ -90,6 +90,7 @@ def test_bad_settings_of_the_own_planner_are_refused_before_anything_is_read(dat
     assert not TrainedModel.objects.exists()
 
 
+@pytest.mark.slow
 @first_is_quick("kind", MAKERS)
 def test_a_training_ends_in_one_folder_with_everything(dataset, tmp_path, kind) -> None:
     model = start(dataset, tmp_path, kind)
@@ -392,6 +393,7 @@ def test_a_training_that_failed_before_it_began_does_not_keep_its_name(dataset, 
     assert list(TrainedModel.objects.values_list("pk", "ready")) == [(again.pk, True)]
 
 
+@pytest.mark.slow
 def test_the_ranker_command_trains_and_prints_one_line_of_json(dataset, tmp_path, capsys) -> None:
     base = str(tiny_encoder(tmp_path / "base", TEXTS, layers=1, width=32))
     call_command(

@@ -174,6 +174,7 @@ def test_what_tell_raises_ends_the_training_and_writes_nothing(base, tmp_path) -
     assert list(tmp_path.glob(f"{FILE}*")) == []
 
 
+@pytest.mark.slow
 def test_the_learning_rate_warms_up_and_decays_as_published(base, tmp_path) -> None:
     settings = make_settings("seq2seq", SMALL | {"warmup_epochs": 0.5, "epochs": 2, "learning_rate": 0.01})
     told = []

@@ -94,6 +94,7 @@ def test_a_dual_encoder_learns_to_rank_fifty_steps(tmp_path) -> None:
     assert task.evaluate(task.model) == dict.fromkeys(before, 1.0)
 
 
+@pytest.mark.slow
 def test_deberta_is_trained_by_the_same_code(tmp_path) -> None:
     steps = ranking_steps(10)
     base = str(tiny_cross_encoder(tmp_path / "base", texts_of(steps), layers=1, deberta=True))

@@ -58,6 +58,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmServer]:
         yield server
 
 
+@pytest.mark.slow
 def test_the_job_keeps_transitions_and_fits_how_sure_they_are(dataset: Dataset) -> None:
     job = work_inline(memory.start_transitions(user=None, dataset=dataset))
     assert (job.state, job.report["said"]) == ("done", "Kept 5 transitions")
@@ -115,6 +116,7 @@ def test_the_fit_tells_how_it_does_on_what_is_held_out(dataset: Dataset) -> None
     assert "needs more than one to hold out" in page
 
 
+@pytest.mark.slow
 def test_it_goes_on_in_slices(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "SLICE_SECONDS", -1)
     monkeypatch.setattr(memory, "CONVERSATIONS", 1)
@@ -142,6 +144,7 @@ def test_without_a_train_split_there_is_nothing_to_keep() -> None:
         memory.start_transitions(user=None, dataset=factories.make_conversation(split="dev").dataset)
 
 
+@pytest.mark.slow
 def test_records_to_train_on_are_written(dataset: Dataset, tmp_path: Path) -> None:
     out, file = StringIO(), tmp_path / "train.jsonl"
     call_command("build_transitions", dataset.name, inline=True, json=True, export=file, stdout=out, stderr=StringIO())
@@ -155,6 +158,7 @@ def test_records_to_train_on_are_written(dataset: Dataset, tmp_path: Path) -> No
     assert "value: 'ada'" in typed["output"]
 
 
+@pytest.mark.slow
 def test_retrieval_is_measured_beside_guesses(dataset: Dataset) -> None:
     past = PastTransitions(dataset, CachedEncoder(HashEncoder()))
     past.prepare()
@@ -185,6 +189,7 @@ def test_what_retrieval_gains_is_told_by_operation_with_intervals_over_conversat
     assert "2 conversations are too few" in few.too_few_of("conversation")
 
 
+@pytest.mark.slow
 def test_the_command_prints_gains_over_both_guesses(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure_world_model, "encoder_named", encoding.encoder_named)
     out = StringIO()

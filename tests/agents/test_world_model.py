@@ -182,6 +182,7 @@ def test_on_a_website_without_cases_it_is_as_sure_as_it_was_right_on_such():
         assert found.confidence == confidence
 
 
+@pytest.mark.slow
 def test_confidences_that_are_exactly_right_still_lie_off_where_there_are_few():
     few, many = (calibration.error_by_chance([0.2, 0.5, 0.8] * times) for times in (8, 400))
     assert 0.05 < few < 0.25

@@ -49,6 +49,7 @@ def pairs(dataset: Dataset, paradigm: str) -> list[tuple[str, str]]:
     return [("".join(map(chr, pair["prompt"])), pair["answer"]) for pair in found]
 
 
+@pytest.mark.slow
 def test_a_world_model_reads_what_is_asked_and_writes_what_happened(dataset: Dataset) -> None:
     past(dataset).prepare()
     row = dataset.transitions.order_by("pk")[0]

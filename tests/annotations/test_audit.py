@@ -64,6 +64,7 @@ def test_updates_show_what_changed(subject):
     assert newest[0]["changed"] == {"rewrite": ["Sort them by price.", "Now by price."]}
 
 
+@pytest.mark.slow
 def test_the_export_is_json_lines_or_csv(subject):
     campaign = subject.item.session.campaign
     admin = factories.make_user("admin", campaign.project)
@@ -78,6 +79,7 @@ def test_the_export_is_json_lines_or_csv(subject):
     assert [json.loads(row["row"]) for row in table] == [row["row"] for row in lines]
 
 
+@pytest.mark.slow
 def test_the_page_filters_and_leaves_out_other_projects(subject):
     other = make_rewrite(user=factories.make_user("annotator", username="otto"))
     admin = factories.make_user("admin", subject.item.session.campaign.project)
@@ -92,6 +94,7 @@ def test_the_page_filters_and_leaves_out_other_projects(subject):
     assert client_of(admin).get(reverse("annotate-audit"), strange).status_code == 200
 
 
+@pytest.mark.slow
 def test_older_changes_are_a_page_away(subject, monkeypatch):
     monkeypatch.setattr("annotations.tell.audit_views.ROWS", 2)
     admin = factories.make_user("admin", subject.item.session.campaign.project)

@@ -114,6 +114,7 @@ def test_who_proposed_takes_back_what_they_asked_and_decides_nothing_of_what_ano
     assert own.state == Correction.State.DISMISSED
 
 
+@pytest.mark.slow
 def test_the_next_release_says_who_changed_the_gold_and_why(step: Step, people) -> None:
     annotator, reviewer = people
     found = Correction.objects.ask(step, reviewer, "The other button.")

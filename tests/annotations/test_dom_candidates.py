@@ -89,6 +89,7 @@ def test_pages_with_missing_or_repeated_ids_comments_or_namespaces_give_the_same
         assert outcome(lambda wanted=node_id: format_candidates(root, [wanted])[wanted]) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.full_size
 @pytest.mark.parametrize("seed", range(3))
 def test_deep_and_wide_random_pages_give_the_same_text(seed):
@@ -105,6 +106,7 @@ def large_list() -> tuple[etree._Element, list[str]]:
     return parse(xml), candidates
 
 
+@pytest.mark.slow
 @pytest.mark.full_size
 def test_list_page_has_the_promised_size_and_the_same_texts():
     root, candidates = large_list()
@@ -135,6 +137,7 @@ def seconds(root: etree._Element, candidates: list[str]) -> float:
     return time.process_time() - start
 
 
+@pytest.mark.slow
 @pytest.mark.timed
 @pytest.mark.full_size
 def test_a_list_of_12000_nodes_takes_at_most_half_a_second():

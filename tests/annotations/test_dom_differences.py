@@ -99,6 +99,7 @@ def test_no_matching_is_cheaper(seed):
     assert cost(before, after) == pytest.approx(least(before, after), abs=1e-6)
 
 
+@pytest.mark.slow
 @first_is_quick("seed", range(3))
 def test_large_pages_lose_little_by_looking_at_likely_pairs_alone(seed, monkeypatch):
     before, after = changing_trees(300, random.Random(seed), share=0.5)
@@ -121,6 +122,7 @@ def test_the_heaviest_matching_of_a_graph(seed, dense, monkeypatch):
     assert sum(worth[pair] for pair in found) == worth[linear_sum_assignment(worth, maximize=True)].sum()
 
 
+@pytest.mark.slow
 @pytest.mark.timed
 @pytest.mark.full_size
 @pytest.mark.parametrize("share", [0.05, 1.0])

@@ -57,6 +57,7 @@ def test_what_does_not_fit_ends_the_process_with_a_line(capsys) -> None:
     assert (ended.value.code, capsys.readouterr().err) == (3, "webnav: PORT is none\n")
 
 
+@pytest.mark.slow
 def test_keys_of_models_are_read_from_files(tmp_path: Path) -> None:
     """Where agents look for them."""
     (tmp_path / "key").write_text("a key of a model\n")

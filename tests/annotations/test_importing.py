@@ -43,6 +43,7 @@ def test_an_import_counts_what_it_stored(folder: Path) -> None:
     assert (report.records, report.skipped, report.errors, report.warnings) == (7, 0, [], [])
 
 
+@pytest.mark.slow
 def test_an_import_does_not_tell_whether_a_page_was_there(folder: Path) -> None:
     """Else who imports a guess into a project of their own would learn which pages another project hides."""
     first, again = (run(folder, factories.make_dataset()) for _ in range(2))
@@ -74,6 +75,7 @@ def test_a_second_import_adds_nothing_and_says_so(folder: Path) -> None:
     assert Snapshot.objects.count() == pages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop_after", [1, 2, 3])
 def test_a_stopped_import_goes_on_to_the_same_rows_and_totals(
     folder: Path, monkeypatch: pytest.MonkeyPatch, stop_after: int

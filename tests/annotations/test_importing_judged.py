@@ -185,6 +185,7 @@ def test_a_published_conversation_is_not_replaced(dataset: Dataset, path: Path) 
     assert "which a campaign has published" in report.errors[0]["message"]
 
 
+@pytest.mark.slow
 def test_a_release_of_corrected_data_leaves_the_corrections(dataset: Dataset, path: Path) -> None:
     correct(dataset), label(dataset)
     before = contents(dataset)
@@ -196,6 +197,7 @@ def test_a_release_of_corrected_data_leaves_the_corrections(dataset: Dataset, pa
     assert (Correction.objects.count(), RiskLabel.objects.count()) == (1, 1)
 
 
+@pytest.mark.slow
 def test_the_command_takes_the_choice(dataset: Dataset, path: Path) -> None:
     correct(dataset)
     write(path, [with_other_page(conversation("one"))])
@@ -206,6 +208,7 @@ def test_the_command_takes_the_choice(dataset: Dataset, path: Path) -> None:
     assert Correction.objects.count() == 0
 
 
+@pytest.mark.slow
 def test_programs_and_the_form_take_the_choice(client, dataset: Dataset, path: Path, settings) -> None:
     settings.IMPORT_ROOT = path.parent
     correct(dataset)

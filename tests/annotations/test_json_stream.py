@@ -225,6 +225,7 @@ def test_any_list_of_objects_comes_back(items, indent, ascii_only, step):
     assert [(item.value, item.error) for item in stream(text, step)] == [(item, "") for item in items]
 
 
+@pytest.mark.slow
 @pytest.mark.full_size
 def test_memory_stays_near_one_element():
     def text() -> bytes:

@@ -4,6 +4,7 @@ import pytest
 from django.core.management import call_command
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_migrations_hold_all_that_models_say(capsys: pytest.CaptureFixture[str]) -> None:
     try:

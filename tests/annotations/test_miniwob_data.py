@@ -58,6 +58,7 @@ def ids(page: etree._Element) -> list[str]:
     return page.xpath("//@backend_node_id")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TYPED_FIELDS)
 def test_every_page_parses_with_unique_ids_and_one_element_per_candidate(files, task):
     assert len(records(files[task])) >= 15

@@ -180,6 +180,7 @@ def test_the_processes_see_no_secret_and_end_with_the_app(tmp_path) -> None:
     assert not Path(f"/proc/{told[0]}").exists()
 
 
+@pytest.mark.slow
 def test_a_forked_child_leaves_the_processes_of_its_parent_alone() -> None:
     page_questions.outline("<a/>")
     if (child := os.fork()) == 0:
@@ -190,6 +191,7 @@ def test_a_forked_child_leaves_the_processes_of_its_parent_alone() -> None:
     assert page_questions.outline('<c backend_node_id="8"/>') == ["8"]
 
 
+@pytest.mark.slow
 def test_an_import_reports_the_page_that_overruns_and_lands_the_others(tmp_path, monkeypatch) -> None:
     import json
 

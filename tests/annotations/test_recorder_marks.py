@@ -84,6 +84,7 @@ def test_short_ids_which_any_attribute_may_equal_are_no_marks() -> None:
     assert take_marks(plain) == (plain, {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["data_pw_testid_buckeye=", f'a="{UID}', " ", '"data_pw_testid_buckeye":', "a " * 90])
 def test_hostile_pages_take_no_longer_than_long_ones(piece: str) -> None:
     page = piece * (2_000_000 // len(piece))
@@ -131,6 +132,7 @@ def test_import_of_an_export_of_marked_pages_is_what_was_imported(tmp_path: Path
     assert (again.errors, again.conversations, again.unchanged) == ([], 0, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_releases_hold_marks_apart_and_give_them_back(tmp_path: Path) -> None:
     marked_file(tmp_path)

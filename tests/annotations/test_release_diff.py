@@ -34,12 +34,14 @@ def test_word_diffs_hold_both_texts(before: str, after: str, pieces: list) -> No
     assert word_diff(before, after) == pieces
 
 
+@pytest.mark.slow
 def test_equal_releases_differ_in_nothing() -> None:
     dataset = small_dataset()
     found = Difference.between(released(dataset, "1.0"), released(dataset, "1.1"))
     assert (found.changes, found.counts()) == ({}, {"added": 0, "removed": 0, "changed": 0, "same": 4})
 
 
+@pytest.mark.slow
 def test_conversations_turns_and_steps_are_compared_field_by_field() -> None:
     dataset = small_dataset()
     older = released(dataset, "1.0")
@@ -69,6 +71,7 @@ def test_conversations_turns_and_steps_are_compared_field_by_field() -> None:
     assert [reason["what"] for reason in changed["reasons"]] == ["import"]
 
 
+@pytest.mark.slow
 def test_nothing_is_told_of_the_gold_of_test_splits() -> None:
     dataset = small_dataset()
     older = released(dataset, "1.0")
@@ -81,6 +84,7 @@ def test_nothing_is_told_of_the_gold_of_test_splits() -> None:
     assert "secret value" not in str(hidden)
 
 
+@pytest.mark.slow
 def test_a_conversation_that_left_a_test_split_hides_its_gold_too() -> None:
     dataset = small_dataset()
     older = released(dataset, "1.0")
@@ -92,6 +96,7 @@ def test_a_conversation_that_left_a_test_split_hides_its_gold_too() -> None:
     assert row["fields"] == [{"field": "split", "before": "test_task", "after": "train"}]
 
 
+@pytest.mark.slow
 def test_redactions_say_who_took_what_out() -> None:
     dataset = small_dataset()
     Turn.objects.filter(conversation__source_id="first", index=0).update(instruction="Write to ann@mail.example.")
@@ -139,6 +144,7 @@ def test_changes_of_a_campaign_name_annotator_and_verifier() -> None:
     assert "The campaign “Campaign" in released(dataset, "1.2").datasheet
 
 
+@pytest.mark.slow
 def test_what_differs_within_an_object_is_said_by_itself_and_not_as_python_prints_it() -> None:
     dataset = small_dataset()
     mention = {"text": "them", "antecedent": {"turn": 1}}

@@ -50,6 +50,7 @@ def sentences(error: pytest.ExceptionInfo) -> str:
     return " ".join(error.value.messages)
 
 
+@pytest.mark.slow
 def test_a_release_gives_back_the_records_that_were_frozen() -> None:
     dataset = small_dataset()
     Step.objects.filter(turn__conversation__source_id="first", index=0).update(screenshot=factories.make_screenshot())
@@ -59,6 +60,7 @@ def test_a_release_gives_back_the_records_that_were_frozen() -> None:
     assert is_intact(release)
 
 
+@pytest.mark.slow
 def test_every_line_of_an_export_says_the_canary_of_its_release_and_comes_in_again(tmp_path: Path) -> None:
     dataset = small_dataset()
     release = released(dataset)
@@ -77,6 +79,7 @@ def test_what_is_no_release_has_no_canary(tmp_path: Path) -> None:
     assert "canary" not in Path(path).read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_demonstration_is_frozen_with_its_files(tmp_path: Path) -> None:
     folder = write_demo(tmp_path / "in")
     dataset = factories.make_dataset(source_format="weblinx")
@@ -87,6 +90,7 @@ def test_a_demonstration_is_frozen_with_its_files(tmp_path: Path) -> None:
     assert tree(tmp_path / "out" / folder.name) == tree(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_name", sorted(WRITERS))
 def test_exports_of_a_release_have_the_same_bytes_whatever_happens_to_the_dataset(
     tmp_path: Path, format_name: str
@@ -113,6 +117,7 @@ def test_exports_of_a_release_have_the_same_bytes_whatever_happens_to_the_datase
     assert (again.errors, again.conversations) == ([], 2)
 
 
+@pytest.mark.slow
 def test_pages_of_a_release_are_not_forgotten() -> None:
     dataset = small_dataset()
     released(dataset)
@@ -131,6 +136,7 @@ def test_the_checksum_depends_on_the_content_only() -> None:
     assert released(dataset, "1.2").sha256 != first.sha256
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["update", "delete"])
 def test_the_database_refuses_to_change_a_release(change: str) -> None:
     release = released(small_dataset())
@@ -140,6 +146,7 @@ def test_the_database_refuses_to_change_a_release(change: str) -> None:
     assert is_intact(release)
 
 
+@pytest.mark.slow
 def test_damage_is_noticed() -> None:
     release = released(small_dataset())
     row = release.conversations.first()
@@ -163,6 +170,7 @@ def test_a_release_needs_a_version_a_licence_and_a_consent(fields: dict, said: s
     assert said in sentences(error)
 
 
+@pytest.mark.slow
 def test_a_version_is_given_once() -> None:
     dataset = small_dataset()
     released(dataset)
@@ -177,6 +185,7 @@ def test_broken_split_rules_forbid_a_release() -> None:
         released(dataset)
 
 
+@pytest.mark.slow
 def test_concerns_are_accepted_as_they_are_now() -> None:
     dataset = small_dataset()
     turns = Turn.objects.filter(conversation__dataset=dataset, index=0)
@@ -242,6 +251,7 @@ def test_the_datasheet_tells_what_is_known() -> None:
         assert said in sheet
 
 
+@pytest.mark.slow
 def test_the_datasheet_of_a_campaign_names_people_rounds_guidelines_and_agreement() -> None:
     dataset = small_dataset()
     campaign = factories.make_campaign(dataset.project, target=dataset, overlap=2, name="Round one")
@@ -263,6 +273,7 @@ def test_the_datasheet_of_a_campaign_names_people_rounds_guidelines_and_agreemen
         assert said in sheet
 
 
+@pytest.mark.slow
 def test_the_datasheet_of_a_campaign_tells_effort_defects_phenomena_and_what_nobody_looked_at() -> None:
     dataset = small_dataset()
     campaign = factories.make_campaign(dataset.project, target=dataset)

@@ -192,6 +192,7 @@ def test_marks_of_elements_that_are_not_there_are_left_out():
     assert "outline" not in etree.tostring(rendered("<a/>", marks=[Mark("3", "gold")])[1]).decode()
 
 
+@pytest.mark.slow
 @pytest.mark.timed
 @pytest.mark.full_size
 def test_twelve_thousand_nodes_render_in_time():

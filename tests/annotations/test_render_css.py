@@ -129,6 +129,7 @@ FRAGMENTS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(FRAGMENTS, max_size=14).map("".join))
 @example("//evil@import {")
 @example("\\-->{")

@@ -143,6 +143,7 @@ def test_a_website_of_test_website_or_test_subdomain_is_in_no_other_split(splits
     assert not of_split["test_subdomain"] & seen
 
 
+@pytest.mark.slow
 def test_the_mt_mind2web_reader_takes_every_record(built: Path, splits: dict[str, list[dict]]) -> None:
     found = list(read(built / "test_task"))
     assert all(isinstance(record, ConversationRecord) and record.split == "test_task" for record in found)
@@ -161,6 +162,7 @@ def test_pages_have_150_to_1200_elements(pages: list[Page]) -> None:
         assert sum(1 for _ in page.raw.iter()) <= 1200, "text elements included"
 
 
+@pytest.mark.slow
 def test_an_id_is_used_once_on_a_page(pages: list[Page]) -> None:
     for page in pages:
         for root in (page.raw, page.cleaned):
@@ -178,12 +180,14 @@ def test_an_element_keeps_its_id_from_page_to_page(pages: list[Page]) -> None:
     assert len(searches) == 1
 
 
+@pytest.mark.slow
 def test_every_element_of_a_page_has_a_box(pages: list[Page]) -> None:
     for page in pages:
         for element in page.raw.iter():
             assert len([float(number) for number in element.get("bounding_box_rect").split(",")]) == 4
 
 
+@pytest.mark.slow
 def test_positives_exist_in_the_cleaned_page_and_one_is_the_marked_target(pages: list[Page]) -> None:
     for page in pages:
         positives = page.action["pos_candidates"]
@@ -212,6 +216,7 @@ def test_some_steps_accept_several_elements(pages: list[Page]) -> None:
         assert inner in {element.get("backend_node_id") for element in holder.iter()}
 
 
+@pytest.mark.slow
 def test_candidates_are_visible_and_carry_the_attributes_of_the_raw_page(pages: list[Page]) -> None:
     for page in pages:
         raw = {element.get("backend_node_id"): element for element in page.raw.iter()}
@@ -224,6 +229,7 @@ def test_candidates_are_visible_and_carry_the_attributes_of_the_raw_page(pages: 
             assert not element.get("bounding_box_rect").startswith("-1")
 
 
+@pytest.mark.slow
 def test_the_operation_is_legal_for_its_target(pages: list[Page]) -> None:
     for page in pages:
         target, operation, value = page.target, page.operation["op"], page.operation["value"]
@@ -249,6 +255,7 @@ def test_an_action_representation_names_element_operation_and_value(pages: list[
         assert re.fullmatch(r"\[[a-z]+\]  .* -> " + re.escape(page.operation["op"] + value), page.action_repr)
 
 
+@pytest.mark.slow
 def test_the_next_page_shows_what_was_typed_or_selected(pages: list[Page]) -> None:
     shown = 0
     for page, following in pairwise(pages):
@@ -282,6 +289,7 @@ def test_later_turns_lean_on_earlier_ones(conversations: list[dict]) -> None:
     assert len(short) >= 15, "ellipsis: turns that only make sense after the one before"
 
 
+@pytest.mark.slow
 def test_a_browser_keeps_the_elements_where_they_are(pages: list[Page]) -> None:
     for page in pages:
         for element in elements(page.raw):

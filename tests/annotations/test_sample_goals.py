@@ -28,6 +28,7 @@ def do(visit: SiteVisit, action: ScriptedAction) -> None:
         visit.put(node_id, action.value)
 
 
+@pytest.mark.slow
 @first_is_quick("seed", [0, 1])
 def test_the_recorded_path_passes_every_check_and_nothing_done_fails_each(seed: int) -> None:
     disturbed = 0

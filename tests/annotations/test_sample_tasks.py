@@ -62,6 +62,7 @@ def test_tasks_of_one_errand_are_proposed_together_and_a_stranger_on_the_same_pa
     assert not has("willowclinic-task-hay-fever", "willowclinic-task-lucias-visit")
 
 
+@pytest.mark.slow
 def test_the_reader_of_mind2web_takes_tasks_as_they_are_written(scripts: dict, tmp_path: Path) -> None:
     (tmp_path / "train").mkdir()
     made = [task(*scripts[name]) for name in QUICK]

@@ -135,6 +135,7 @@ def test_mentions_go_with_their_words(conversation: Conversation) -> None:
     assert turn.extra["original"] == "Sort the shoes."
 
 
+@pytest.mark.slow
 def test_the_next_release_has_it_and_says_by_whom_and_why(conversation: Conversation) -> None:
     dataset, (asker, writer, judge) = conversation.dataset, people(conversation)
     maker = factories.make_superuser()

@@ -91,6 +91,7 @@ def test_the_share_that_is_held_back_is_the_campaign_s_and_drawn_at_random(campa
     assert len(drawn) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_what_is_not_green_is_named_with_its_reasons_and_takes_all_others_with_it(campaign: Campaign, verifier) -> None:
     good, twice, lost, said, returned = (green_rewrite(campaign) for _ in range(5))
@@ -118,6 +119,7 @@ def test_what_is_not_green_is_named_with_its_reasons_and_takes_all_others_with_i
     assert concerns(verifier, campaign)[items[3]] == []
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_nobody_accepts_their_own_work_what_has_changed_or_one_alone(campaign: Campaign, verifier) -> None:
     mine, first, second = (green_rewrite(campaign) for _ in range(3))
@@ -137,6 +139,7 @@ def test_nobody_accepts_their_own_work_what_has_changed_or_one_alone(campaign: C
     assert not Verdict.objects.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_caps_names_and_hidden_gold_count_as_in_the_queue(campaign: Campaign, verifier) -> None:
     items = [opened(green_rewrite(campaign)) for _ in range(3)]
@@ -172,6 +175,7 @@ def test_what_verifiers_find_in_the_sample_says_what_the_rest_lets_through(campa
     assert [one.outcome for one in HeldBack.objects.with_outcome()] == ["return", "accept"]
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_an_outcome_is_told_once_the_round_is_over(campaign: Campaign, verifier) -> None:
     rewrites = [green_rewrite(campaign) for _ in range(2)]
@@ -186,6 +190,7 @@ def test_an_outcome_is_told_once_the_round_is_over(campaign: Campaign, verifier)
     assert bulk.tally([made]).returned == 1
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_what_nobody_looked_at_says_nothing_of_agreement(campaign: Campaign, verifier) -> None:
     rewrites = [green_rewrite(campaign) for _ in range(3)]

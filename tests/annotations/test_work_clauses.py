@@ -46,6 +46,7 @@ def seen(count: int, task: int = 0, first: int = 0) -> list[SeenStep]:
     ]
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(INSTRUCTIONS, st.integers(1, 6)), min_size=1, max_size=3), st.integers(1, 8))
 def test_a_proposal_holds_every_word_of_the_source_once_and_in_order(tasks, wanted):
     steps: list[SeenStep] = []
@@ -72,6 +73,7 @@ def test_clauses_leave_out_nothing_but_what_stands_between_them(text):
     assert all(a[1] <= b[0] for a, b in pairwise(spans))
 
 
+@pytest.mark.slow
 @given(INSTRUCTIONS, st.lists(st.tuples(st.integers(0, 5), INSTRUCTIONS), max_size=6), st.booleans())
 def test_no_clause_is_proposed_twice_whatever_a_model_says(text, said, whole):
     """`whole`: the model leaves the source in its first part and repeats its clauses after it."""

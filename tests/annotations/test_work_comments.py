@@ -84,6 +84,7 @@ def test_webhooks_learn_of_a_comment_without_its_text():
     assert "Private words" not in json.dumps([row.payload for row in Delivery.objects.all()])
 
 
+@pytest.mark.slow
 def test_a_comment_is_made_resolved_and_reopened_over_json():
     subject = make_rewrite()
     session = subject.item.session
@@ -110,6 +111,7 @@ def test_a_verifier_is_led_to_their_verification():
     assert comments.place_url(comment, verification.user) == wanted
 
 
+@pytest.mark.slow
 def test_deleted_comments_are_seen_by_author_and_admins_who_may_restore_them():
     session = factories.make_session()
     project = session.campaign.project
@@ -159,6 +161,7 @@ def test_in_a_blind_campaign_annotators_do_not_read_about_each_others_work():
     assert post(second.user, list_url(session), text="x", assignment=first.pk).status_code == 404
 
 
+@pytest.mark.slow
 def test_comments_on_hidden_test_gold_do_not_exist():
     session = factories.make_session(split="test_task")
     comment = comments.say(session, factories.make_user(), "The price is 42")
@@ -169,6 +172,7 @@ def test_comments_on_hidden_test_gold_do_not_exist():
     assert "The price is 42" not in client_of(annotator).get(reverse("annotate-inbox")).content.decode()
 
 
+@pytest.mark.slow
 def test_the_inbox_shows_unread_mentions_first_and_marks_them_read():
     subject = make_rewrite()
     session, reviewer = subject.item.session, factories.make_user("reviewer", subject.item.session.campaign.project)

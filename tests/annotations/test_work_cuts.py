@@ -66,6 +66,7 @@ def test_other_vectors_can_be_given_for_the_texts():
     assert [(part.step, part.why) for part in parts] == [(0, ()), (2, ("other words",))]
 
 
+@pytest.mark.slow
 @given(st.integers(1, 14), st.integers(1, 20), st.lists(st.booleans(), min_size=14, max_size=14))
 def test_parts_are_as_many_as_wanted_ordered_and_begin_with_the_first_step(count, wanted, breaks):
     tasks = [sum(breaks[1 : n + 1]) for n in range(count)]

@@ -105,6 +105,7 @@ def test_the_document_holds_steps_tasks_and_parts_in_order(assignment: Assignmen
     assert (document["writable"], document["token"], document["stage"]) == (True, browser.token, "decompose")
 
 
+@pytest.mark.slow
 def test_a_long_session_costs_no_more_queries_than_a_short_one(django_assert_max_num_queries):
     def queries(steps: int) -> int:
         assignment = factories.make_assignment(factories.make_item(factories.make_session(steps=steps)))
@@ -124,6 +125,7 @@ def test_the_frame_of_a_step_is_shown_and_made_anew(assignment: Assignment, brow
     browser.get(f"steps/{other.steps().first().pk}/frame/", status=404)
 
 
+@pytest.mark.slow
 def test_in_blind_mode_only_reviewers_and_admins_see_the_work_of_others(assignment: Assignment):
     for role, status in (("reviewer", 200), ("admin", 200), ("annotator", 404), ("reader", 404)):
         Browser(assignment, member(assignment, role)).get(status=status)
@@ -305,6 +307,7 @@ def test_a_lease_that_ran_out_is_good_until_somebody_takes_the_work_over(assignm
     assert other.get()["parts"][0]["instruction"] == "mine", "what was saved goes on with the work"
 
 
+@pytest.mark.slow
 def test_what_is_submitted_is_not_edited(assignment: Assignment, browser: Browser):
     first = steps_of(assignment)[0]
     problems = browser.post("submit/", {"base": 0, "token": browser.token}, status=422)["problems"]
@@ -330,6 +333,7 @@ def test_what_is_submitted_has_its_mentions_where_their_words_are():
     assert (mention["start"], mention["end"], mention["text"]) == (12, 16, "them")
 
 
+@pytest.mark.slow
 def test_a_heartbeat_holds_the_lease_and_giving_back_ends_it(assignment: Assignment, browser: Browser):
     before = browser.get()["lease_until"]
     Assignment.objects.update(lease_until=timezone.now())
@@ -363,6 +367,7 @@ def test_without_a_session_the_browser_is_told_so_in_json(assignment: Assignment
     assert browser.edit(text(steps_of(assignment)[0], "", "x"), status=401)["code"] == "signed_out"
 
 
+@pytest.mark.slow
 def test_the_token_in_the_document_lets_a_page_go_on_after_signing_in_again(assignment: Assignment, browser: Browser):
     browser.client = Client(enforce_csrf_checks=True)
     browser.client.force_login(browser.user)
@@ -404,6 +409,7 @@ def test_the_pages_are_named_and_opened_once_for_it(assignment: Assignment, brow
     assert browser.get("titles/")["titles"] == titles
 
 
+@pytest.mark.slow
 def test_undo_and_redo_survive_a_reload_and_stand_in_the_history(assignment: Assignment, browser: Browser):
     first, _, third, *_ = steps_of(assignment)
     begin = browser.get()["parts"]

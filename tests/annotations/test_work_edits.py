@@ -225,6 +225,7 @@ def test_an_undo_can_be_redone_until_something_else_is_edited():
     assert stacks([(1, None), (2, 1), (3, None)]) == ([3], [])
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_saves_at_the_same_time_lose_no_word():
     assignment = leased()

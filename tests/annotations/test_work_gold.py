@@ -75,6 +75,7 @@ def judged(campaign, *codes, verifiers):
         verdicts.give(verification, "return" if own else "accept", {}, "", [{"code": code} for code in own])
 
 
+@pytest.mark.slow
 def test_defects_of_two_verifiers_are_cohens_and_of_more_fleiss():
     campaign = factories.make_campaign()
     two = [factories.make_user("reviewer", campaign.project) for _ in range(2)]
@@ -94,6 +95,7 @@ def test_defects_of_two_verifiers_are_cohens_and_of_more_fleiss():
     assert CampaignAgreement(campaign).report().kappa_kind == "Fleiss"
 
 
+@pytest.mark.slow
 def test_the_page_is_for_reviewers_and_shows_people_on_gold_to_admins():
     campaign = factories.make_campaign()
     session, expert = solved_elsewhere(campaign)
@@ -108,6 +110,7 @@ def test_the_page_is_for_reviewers_and_shows_people_on_gold_to_admins():
     assert client_of(factories.make_user("admin")).get(url).status_code == 404
 
 
+@pytest.mark.slow
 def test_an_admin_makes_a_gold_item_of_a_session_that_was_solved_elsewhere():
     campaign = factories.make_campaign()
     session, expert = solved_elsewhere(campaign)
@@ -143,6 +146,7 @@ def test_the_comparison_tells_near_missed_and_extra_cuts():
     assert compared.cuts == 0.5
 
 
+@pytest.mark.slow
 def test_a_gold_item_leads_to_feedback_and_never_into_the_dataset():
     campaign = factories.make_campaign()
     session, expert = solved_elsewhere(campaign)
@@ -169,6 +173,7 @@ def test_a_gold_item_leads_to_feedback_and_never_into_the_dataset():
     assert 0 < row["words"] < 1
 
 
+@pytest.mark.slow
 def test_feedback_is_for_the_annotator_and_admins_after_submitting():
     campaign = factories.make_campaign()
     session, expert = solved_elsewhere(campaign)

@@ -242,6 +242,7 @@ def test_the_first_sessions_that_pass_at_once_go_into_one_dataset() -> None:
     assert campaign.project.datasets.count() == 2
 
 
+@pytest.mark.slow
 def test_two_campaigns_of_one_name_get_datasets_of_their_own() -> None:
     names = set()
     for _ in range(2):

@@ -39,6 +39,7 @@ def test_rows_come_in_document_order_with_the_depth_of_each():
     assert [row[0] for row in rows] == [depths[row[1]] for row in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.timed
 @pytest.mark.full_size
 @first_is_quick(("make", "nodes"), [(list_page, 25_000), (random_page, 17_500)])

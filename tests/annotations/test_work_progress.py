@@ -29,6 +29,7 @@ def through_rewrite(campaign: Campaign, person, **fields) -> Assignment:
     return rewrite
 
 
+@pytest.mark.slow
 def test_every_place_of_every_stage_is_in_one_state(campaign) -> None:
     person, reviewer = (factories.make_user(role, campaign.project) for role in ("annotator", "reviewer"))
     session(campaign)

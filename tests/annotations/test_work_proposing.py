@@ -81,6 +81,7 @@ def test_cuts_are_proposed_from_the_recorded_pages_and_texts(assignment: Assignm
     assert len(browser.get()["parts"]) == 1, "a proposal changes nothing by itself"
 
 
+@pytest.mark.slow
 def test_what_is_accepted_and_handed_in_as_it_is_counts_as_unchanged(browser: Browser):
     proposal = browser.post("propose/", {"kind": "cuts"})["proposal"]
     accept(browser, proposal)
@@ -89,6 +90,7 @@ def test_what_is_accepted_and_handed_in_as_it_is_counts_as_unchanged(browser: Br
     assert outcome(proposal) == ("unchanged", 0)
 
 
+@pytest.mark.slow
 def test_what_is_accepted_and_changed_counts_as_edited_with_its_distance(browser: Browser):
     proposal = browser.post("propose/", {"kind": "cuts"})["proposal"]
     accept(browser, proposal)
@@ -100,6 +102,7 @@ def test_what_is_accepted_and_changed_counts_as_edited_with_its_distance(browser
     assert distance == pytest.approx(0.5 * (1 / 11) / 2)  # one of eleven tokens of one of two texts; cuts count half
 
 
+@pytest.mark.slow
 def test_what_is_not_accepted_or_taken_back_counts_as_rejected(browser: Browser):
     proposal = browser.post("propose/", {"kind": "cuts"})["proposal"]
     accept(browser, proposal)
@@ -110,6 +113,7 @@ def test_what_is_not_accepted_or_taken_back_counts_as_rejected(browser: Browser)
     assert (said, distance > 0.5) == ("rejected", True)
 
 
+@pytest.mark.slow
 def test_a_redone_acceptance_counts_again(browser: Browser):
     proposal = browser.post("propose/", {"kind": "cuts"})["proposal"]
     accept(browser, proposal)
@@ -121,6 +125,7 @@ def test_a_redone_acceptance_counts_again(browser: Browser):
     assert outcome(proposal)[0] == "edited"
 
 
+@pytest.mark.slow
 def test_rewrites_are_proposed_with_their_marks():
     decomposed = make_work(steps=6)
     steps = [step.pk for step in decomposed.item.session.steps()]
@@ -141,6 +146,7 @@ def test_rewrites_are_proposed_with_their_marks():
     assert outcome(proposal) == ("unchanged", 0)
 
 
+@pytest.mark.slow
 def test_a_new_proposal_takes_the_place_of_one_that_nobody_used(assignment: Assignment, browser: Browser):
     first = browser.post("propose/", {"kind": "cuts"})["proposal"]
     second = browser.post("propose/", {"kind": "cuts"})["proposal"]
@@ -151,6 +157,7 @@ def test_a_new_proposal_takes_the_place_of_one_that_nobody_used(assignment: Assi
     assert assignment.proposals.count() == 2
 
 
+@pytest.mark.slow
 def test_why_nothing_is_proposed_is_said(assignment: Assignment, browser: Browser):
     assert "no rewrite are proposed" in browser.post("propose/", {"kind": "rewrite"}, status=422)["error"]
     assert "cuts or rewrite" in browser.post("propose/", {"kind": "sessions"}, status=422)["error"]

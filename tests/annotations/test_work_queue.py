@@ -104,6 +104,7 @@ def test_a_person_who_asks_ten_times_at_once_gets_one_item() -> None:
     assert Assignment.objects.count() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_what_was_left_behind_goes_to_one_of_the_people_who_ask_at_once() -> None:
     campaign = factories.make_campaign()
@@ -115,6 +116,7 @@ def test_what_was_left_behind_goes_to_one_of_the_people_who_ask_at_once() -> Non
     assert Assignment.objects.get().user_id == won[0][1]
 
 
+@pytest.mark.slow
 def test_the_heaviest_session_comes_first_then_the_order_of_sessions(campaign, annotator) -> None:
     first, second, heavy = open_items(campaign, 3)
     heavy.session.weight = 2
@@ -135,6 +137,7 @@ def test_a_claimed_item_comes_with_a_lease_its_guidelines_and_its_first_parts(ca
     assert [part.instruction for part in assignment.parts.all()] == ["Please do part 1 of the task."]
 
 
+@pytest.mark.slow
 def test_returned_work_comes_before_begun_and_begun_before_assigned_and_assigned_before_new(
     campaign, annotator
 ) -> None:
@@ -150,6 +153,7 @@ def test_returned_work_comes_before_begun_and_begun_before_assigned_and_assigned
     assert order == [returned, begun, assigned, new]
 
 
+@pytest.mark.slow
 def test_nobody_gets_more_than_the_cap(campaign, annotator) -> None:
     campaign.cap = 2
     open_items(campaign, 3)
@@ -283,6 +287,7 @@ def rewritten(campaign: Campaign, author) -> Assignment:
     return rewrite
 
 
+@pytest.mark.slow
 def test_reviewers_do_not_get_their_own_work(campaign) -> None:
     author, other = (factories.make_user("admin", campaign.project) for _ in range(2))
     rewrite = rewritten(campaign, author)
@@ -291,6 +296,7 @@ def test_reviewers_do_not_get_their_own_work(campaign) -> None:
     assert next_item(other, campaign, "verify").item.subject == rewrite
 
 
+@pytest.mark.slow
 def test_a_returned_rewrite_goes_to_its_author_and_then_to_the_same_verifier(campaign) -> None:
     author, second = (factories.make_user("annotator", campaign.project) for _ in range(2))
     reviewer, other = (factories.make_user("reviewer", campaign.project) for _ in range(2))

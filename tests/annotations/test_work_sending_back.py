@@ -128,6 +128,7 @@ def test_a_defect_of_the_wording_goes_to_the_rewriter_alone(chain: Chain) -> Non
     assert states(chain.decomposition, chain.rewrite) == [("submitted", "", 1), ("in_progress", "returned", 2)]
 
 
+@pytest.mark.slow
 def test_mended_cuts_pass_in_the_second_round_with_their_rewrites(chain: Chain) -> None:
     chain.judge("return", "cut-misplaced")
     chain.move_cut()
@@ -145,6 +146,7 @@ def test_mended_cuts_pass_in_the_second_round_with_their_rewrites(chain: Chain) 
     assert said == ["Shoes, please.", "And buy those."]
 
 
+@pytest.mark.slow
 def test_an_unchanged_resubmission_is_refused(chain: Chain) -> None:
     chain.judge("return", "cut-misplaced")
     with pytest.raises(NotReady, match="Nothing has changed since"):
@@ -189,6 +191,7 @@ def test_the_carried_edits_are_in_the_log_and_nobody_undoes_them(chain: Chain) -
     assert since == {chain.steps[2].pk: "cut", chain.steps[3].pk: "joined"}
 
 
+@pytest.mark.slow
 def test_what_has_passed_is_not_touched(chain: Chain) -> None:
     campaign = chain.session.campaign
     item = chain.session.items.get(stage="rewrite")
@@ -209,6 +212,7 @@ def test_what_has_passed_is_not_touched(chain: Chain) -> None:
     assert [part.first_step for part in chain.fresh(other).ordered_parts()] == [chain.steps[0], chain.steps[2]]
 
 
+@pytest.mark.slow
 def test_what_verification_passed_of_what_was_proposed_is_kept_by_kind(chain: Chain) -> None:
     campaign = chain.session.campaign
     decided: dict[str, Any] = {"campaign": campaign, "session": chain.session, "outcome": "unchanged", "distance": 0.0}

@@ -90,6 +90,7 @@ def test_nobody_verifies_their_own_work():
         verdicts.give(make_verification(subject, user=subject.user), "accept", {}, "", [])
 
 
+@pytest.mark.slow
 def test_of_two_verifiers_both_must_return_or_both_accept():
     subject = make_rewrite()
     first, second = make_verification(subject, overlap=2), make_verification(subject)
@@ -147,6 +148,7 @@ def test_an_edit_that_was_undone_again_is_no_change():
     assert subject.changes_since(0) == []
 
 
+@pytest.mark.slow
 def test_the_same_defect_three_times_is_a_habit():
     campaign = factories.make_campaign()
     author = factories.make_user("annotator", campaign.project)

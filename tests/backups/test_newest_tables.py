@@ -10,6 +10,7 @@ from tests.backups.newest_tables import TABLES, fill_newest_tables, seen_of_newe
 from tests.signed_in import client_of
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_they_are_stored_and_shown() -> None:
     olga = factories.make_superuser(username="olga")

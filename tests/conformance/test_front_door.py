@@ -17,11 +17,13 @@ pytestmark = pytest.mark.django_db
 QUICK = 3  # of each kind
 
 
+@pytest.mark.slow
 @first_is_quick("case", first_quick("planner_eval_multichoice", QUICK))
 def test_multiple_choice(case: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_as_published(PublishedEvaluation(case, "multichoice", tmp_path, monkeypatch))
 
 
+@pytest.mark.slow
 @first_is_quick("case", first_quick("planner_eval_generation", QUICK))
 def test_generation(case: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_as_published(PublishedEvaluation(case, "generation", tmp_path, monkeypatch))
@@ -47,6 +49,7 @@ def assert_as_published(published: PublishedEvaluation) -> None:
     assert published.predictions(batched) == published.predictions(run), "asked side by side, the same answers count"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", first_quick("synapse_eval_sample", QUICK))
 def test_trajectories(case: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task = PublishedTask(case, tmp_path, monkeypatch)

@@ -79,6 +79,7 @@ def _action(uid: str, kind: str) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @first_is_quick("case", first_quick("metric_aggregation", QUICK))
 def test_a_study_aggregates_as_published(case: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

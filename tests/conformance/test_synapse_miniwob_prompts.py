@@ -34,6 +34,7 @@ CRASHES = {
 }
 
 
+@pytest.mark.slow
 @first_is_quick("case", first_quick("synapse_miniwob_prompts"))
 def test_prompts_agree_with_the_published_code(case: dict, monkeypatch: pytest.MonkeyPatch) -> None:
     published = episode(case, monkeypatch)
@@ -60,6 +61,7 @@ def test_prompts_agree_with_the_published_code(case: dict, monkeypatch: pytest.M
     assert (shown["episode_success"], shown["episode_steps"]) == (0.0, len(rows))
 
 
+@pytest.mark.slow
 def test_a_case_may_record_an_error_instead_of_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """Q16: no words for when a program fails."""
     test_prompts_agree_with_the_published_code(CRASHES, monkeypatch)

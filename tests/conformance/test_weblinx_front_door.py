@@ -67,6 +67,7 @@ def _named(row: dict[str, Any]) -> str:
 TOKENIZERS = sorted({case["tokenizer"] for case in kept(PROMPTS, "llama_prompt")})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokenizer", TOKENIZERS or params(PROMPTS, "llama_prompt"))
 def test_prompts_are_the_published_ones(tokenizer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorded, trees = demos(PROMPTS), section(PROMPTS, "tree_repr")
@@ -127,6 +128,7 @@ def test_dense_markup_ranking_reads_the_published_texts(
             assert texts == {doc["uid"]: doc["doc"] for doc in case["docs"]}
 
 
+@pytest.mark.slow
 @first_is_quick("case", params(RANKING, "ranking"))
 def test_rankings_score_as_published(case: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     records = case["records"]

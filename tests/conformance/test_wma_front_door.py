@@ -63,6 +63,7 @@ def assert_aggregated(published: PublishedSteps, cases: Sequence[dict]) -> None:
         assert stored[ours] == pytest.approx(sum(case[theirs] for case in cases) / len(cases), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_pages_are_shown_as_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cases = kept("wma_mind2web", "tree_obs")
     steps = [
@@ -76,6 +77,7 @@ def test_pages_are_shown_as_published(tmp_path: Path, monkeypatch: pytest.Monkey
         assert f"Observation: `{case['obs']}`" in shown[number]
 
 
+@pytest.mark.slow
 def test_answers_of_the_value_function_are_read_as_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A step of `wma` each: two actions are imagined, of which the first one is valued with the answers of a case."""
     cases = [case for case in kept("wma_scores", "likert") if case["responses"]]  # an endpoint always answers
@@ -100,6 +102,7 @@ def test_answers_of_the_value_function_are_read_as_published(tmp_path: Path, mon
     assert values == pytest.approx([case["mean_and_individual"][0] for case in cases], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_most_frequent_actions_are_the_published_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The samples of a case stand for actions, one each; those imagined are the published top k in their order."""
     cases = kept("wma_scores", "top_actions")

@@ -88,6 +88,7 @@ def test_what_starts_work_answers_400(noun: str) -> None:
     said_no(client_of(admin), f"/api/{noun}/", DEEP[0])
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_a_study_s_budget_answers_400() -> None:
     said_no(client_of(factories.make_superuser()), make_world().fill("studies/{}/budget/"), DEEP[0])

@@ -55,6 +55,7 @@ def test_only_a_named_proxy_says_that_a_request_came_by_https(peer, believed, se
     assert is_secure(peer, tmp_path) is believed
 
 
+@pytest.mark.slow
 @first_is_quick(
     ("wrong", "told"),
     [

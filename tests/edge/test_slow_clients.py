@@ -168,6 +168,7 @@ def test_downloads_that_nobody_reads_hold_no_thread_and_end(
     asyncio.run(scene())
 
 
+@pytest.mark.slow
 def test_a_slow_reader_gets_the_whole_file(port: int, download: str, cookie: Callable) -> None:
     whose = cookie("admin", Job.objects.get().project)
 

@@ -62,6 +62,7 @@ def passes(pipeline: Pipeline, work: Callable[[], object]) -> Counter[str]:
     return counted
 
 
+@pytest.mark.slow
 @first_is_quick("case", CASES, ids=lambda case: case.name)
 def test_the_weights_are_passed_half_as_often_and_read_no_more(case: PlannerCase, tmp_path: Path) -> None:
     """Whatever the machine: a pass takes all weights through the processor's memory, however little it reads. Where

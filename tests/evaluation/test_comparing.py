@@ -75,6 +75,7 @@ def test_the_difference_is_of_the_steps_that_all_decided(first, second) -> None:
     assert RunDifferences([first.trajectory.run, second.run]).paired() == []
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_clear_difference_leaves_out_zero(db) -> None:
     dataset = factories.make_dataset()
     conversations = [factories.make_conversation(turns=1, steps=4, dataset=dataset, split="train") for _ in range(12)]
@@ -91,6 +92,7 @@ def test_the_interval_of_a_clear_difference_leaves_out_zero(db) -> None:
     assert (paired.only_first, paired.only_this, paired.conversations) == (0, 24, 12)
 
 
+@pytest.mark.slow
 def test_gains_and_losses_are_told_by_website_and_by_operation(db) -> None:
     dataset, runs = factories.make_dataset(), []
     made = [factories.make_conversation(turns=1, steps=4, dataset=dataset, split="train") for _ in range(3)]
@@ -173,6 +175,7 @@ def test_pages_lead_from_runs_to_the_first_difference(first, second) -> None:
         assert browser.get(f"/compare/conversations/{conversation.pk}/{address(*runs)}&step={step}").status_code == 200
 
 
+@pytest.mark.slow
 def test_the_page_is_shown_as_it_was_recorded_where_that_is_kept(first, second) -> None:
     path = f"/compare/conversations/{first.trajectory.conversation_id}/{address(first.trajectory.run, second.run)}"
     step = first.steps[1]

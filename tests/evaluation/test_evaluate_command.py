@@ -62,6 +62,7 @@ def test_a_forecast_is_told_and_starts_nothing(dataset: Dataset) -> None:
         evaluate("none", "shopping", "--forecast")
 
 
+@pytest.mark.slow
 def test_json_is_one_line_with_the_keys_of_the_contract(dataset, hash_encoder) -> None:
     found = result("grounded", "shopping", "--seed", "3")
     study = Study.objects.get()
@@ -89,6 +90,7 @@ def test_json_names_a_model_that_is_asked_with_other_inputs_than_in_training(dat
     assert found["unlike_training"] == [said]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["corrected", "faithful"])
 def test_metrics_are_fractions_inside_their_intervals(dataset, hash_encoder, preset) -> None:
     metrics = result("grounded", "shopping", "--preset", preset)["metrics"]
@@ -109,12 +111,14 @@ def test_the_same_seed_gives_the_same_metrics(dataset, hash_encoder) -> None:
     assert first == again
 
 
+@pytest.mark.slow
 def test_split_and_limit_choose_the_conversations(dataset, hash_encoder) -> None:
     found = result("grounded", "shopping", "--split", "train", "--limit", "1")
     assert found["split"] == "train"
     assert found["counts"] == {"conversations": 1, "turns": 2, "steps": 6, "failed": 0}
 
 
+@pytest.mark.slow
 def test_websites_choose_the_conversations(dataset, hash_encoder) -> None:
     (first, *others) = dataset.conversations.order_by("position")
     result("grounded", "shopping", "--websites", first.website.name)
@@ -136,6 +140,7 @@ def test_a_sweep_runs_on_the_websites_that_the_paper_searched_on(dataset, hash_e
         call_command("sweep", *options, "--split", "dev", stdout=io.StringIO(), stderr=io.StringIO())
 
 
+@pytest.mark.slow
 def test_set_changes_the_recipe_that_is_stored_with_the_run(dataset, hash_encoder) -> None:
     changes = ("--set", "rank.link_penalty=0.7", "recall.memory=none", "--set", "rank.role_weight=0.5")
     result("grounded", "shopping", *changes)
@@ -144,6 +149,7 @@ def test_set_changes_the_recipe_that_is_stored_with_the_run(dataset, hash_encode
     assert (recipe["recall"]["memory"], recipe["recall"]["k"], recipe["rank"]["role_weight"]) == ("none", 3, 0.5)
 
 
+@pytest.mark.slow
 def test_steps_that_failed_are_counted(dataset, hash_encoder) -> None:
     from annotations.models import Step
 
@@ -151,6 +157,7 @@ def test_steps_that_failed_are_counted(dataset, hash_encoder) -> None:
     assert result("grounded", "shopping")["counts"]["failed"] == 1
 
 
+@pytest.mark.slow
 def test_progress_goes_to_stderr_and_a_table_to_stdout(dataset, hash_encoder) -> None:
     out, err = evaluate("grounded", "shopping")
     assert "18 of 18 steps" in err

@@ -113,6 +113,7 @@ def study():
     return factories.make_study(run.dataset.project, [run])
 
 
+@pytest.mark.slow
 def test_judges_beside_people_are_a_plot_with_table_csv_and_rest(study) -> None:
     client = client_of(factories.make_user(Role.READER, study.project))
     assert "Judges beside people" not in source(client.get(f"/studies/{study.pk}/plots/")), "nobody was reviewed"
@@ -154,6 +155,7 @@ def order_of(client, study, **query) -> list[str]:
     return [row["trajectory"] for row in csv.DictReader(text.splitlines())]
 
 
+@pytest.mark.slow
 def test_what_to_review_next_is_drawn_by_chance_and_what_is_reviewed_leaves_the_list(study) -> None:
     client = client_of(factories.make_user(Role.REVIEWER, study.project))
     assert "?judge=gold&amp;model=&amp;people=untold&amp;order=drawn" in source(client.get(f"/studies/{study.pk}/"))

@@ -140,6 +140,7 @@ def test_a_page_that_says_little_is_no_evidence(run: Run, server: LlmServer) -> 
     assert [one["score"] for one in JudgeVerdict.objects.get().answers["observations"]] == ["2", "3", None]
 
 
+@pytest.mark.slow
 def test_what_is_asked_of_a_long_trajectory_is_bounded_and_what_is_missing_is_said(server: LlmServer) -> None:
     long = Evidence(("task 2 please",), tuple(SeenAction(f"act {n} " + "x" * 500, "w" * 6_000) for n in range(300)))
     opinion = WebJudge().judge(long, AskedModel(endpoint(""), webnav()))
@@ -310,6 +311,7 @@ def test_rules_read_no_page(run: Run, monkeypatch) -> None:
         judge(name, run)
 
 
+@pytest.mark.slow
 def test_the_reward_of_an_episode_is_the_state_of_its_site(run: Run) -> None:
     for trajectory, reward in zip(run.trajectories.in_order()[:3], (1.0, 0.5, None), strict=True):
         turn = trajectory.conversation.turns.get()
@@ -341,6 +343,7 @@ def test_agreement_is_that_of_the_judge_with_most_people(run: Run, server: LlmSe
     assert row.corrected.high - row.corrected.low > row.rate.high - row.rate.low, "the judge's own doubt is in it"
 
 
+@pytest.mark.slow
 def test_few_conversations_give_no_interval(run: Run) -> None:
     judge("gold", run)
     review(run, {number: "agent_wrong" if number else "both_acceptable" for number in range(5)})

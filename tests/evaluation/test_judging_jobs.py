@@ -67,6 +67,7 @@ def work(job: Job) -> Job:
     return job
 
 
+@pytest.mark.slow
 def test_a_job_judges_every_trajectory_and_says_what_came_of_it(study: Study, server: LlmServer) -> None:
     job = work(started(study))
     assert (job.state, job.last_error) == ("done", "")
@@ -77,6 +78,7 @@ def test_a_job_judges_every_trajectory_and_says_what_came_of_it(study: Study, se
     assert job.report["spent"] == pytest.approx(sum(JudgeVerdict.objects.values_list("cost", flat=True)))
 
 
+@pytest.mark.slow
 def test_it_goes_on_in_slices_and_asks_nothing_twice(study: Study, server: LlmServer, monkeypatch) -> None:
     monkeypatch.setattr(running, "SLICE_SECONDS", 0)
     job = started(study)
@@ -87,6 +89,7 @@ def test_it_goes_on_in_slices_and_asks_nothing_twice(study: Study, server: LlmSe
     assert (slices, job.state, len(server.requests)) == (SIZE, "done", SIZE * EACH)
 
 
+@pytest.mark.slow
 def test_rules_too_come_to_an_end_in_slices(study: Study, monkeypatch) -> None:
     monkeypatch.setattr(running, "SLICE_SECONDS", 0)
     job, slices = started(study, "gold"), 0
@@ -97,6 +100,7 @@ def test_rules_too_come_to_an_end_in_slices(study: Study, monkeypatch) -> None:
     assert JudgeVerdict.objects.count() == SIZE
 
 
+@pytest.mark.slow
 def test_a_limit_stops_it_before_it_costs_more_and_another_goes_on(study: Study, server: LlmServer) -> None:
     whole = work(started(study)).report["spent"]
     asked = len(server.requests)
@@ -114,6 +118,7 @@ def test_a_limit_stops_it_before_it_costs_more_and_another_goes_on(study: Study,
     assert (job.state, JudgeVerdict.objects.filter(error="").count()) == ("done", SIZE)
 
 
+@pytest.mark.slow
 def test_what_a_killed_worker_had_booked_stays_counted(study: Study, server: LlmServer, monkeypatch) -> None:
     job = started(study, max_cost=1e9)
 
@@ -141,6 +146,7 @@ def test_what_a_killed_worker_had_booked_stays_counted(study: Study, server: Llm
     assert JudgeVerdict.objects.filter(error="").count() == SIZE
 
 
+@pytest.mark.slow
 def test_a_cancelled_one_stops_at_the_next_trajectory_and_is_taken_up_again(study: Study, server: LlmServer) -> None:
     job = started(study)
 
@@ -164,6 +170,7 @@ def test_a_cancelled_one_stops_at_the_next_trajectory_and_is_taken_up_again(stud
     assert JudgeVerdict.objects.count() == SIZE
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_is_away_ends_it_with_the_reason_and_a_retry_goes_on(study: Study, server: LlmServer) -> None:
     server.reply = lambda body: failure(503) if number_of(body) == 5 else honest(body)
     job = work(started(study))
@@ -176,6 +183,7 @@ def test_an_endpoint_that_is_away_ends_it_with_the_reason_and_a_retry_goes_on(st
     assert len(server.requests) == 5 * EACH + 1 + 7 * EACH
 
 
+@pytest.mark.slow
 def test_one_unreadable_reply_is_an_error_of_the_job_and_no_verdict(study: Study, server: LlmServer) -> None:
     server.reply = lambda body: "Hm." if stage_of(body) == "end" and number_of(body) == 3 else honest(body)
     job = work(started(study))
@@ -194,6 +202,7 @@ def ask(study: Study, body: dict, user=None, where: str = "judgings/"):
     return client.post(f"/api/{where}", {"runs": runs} | body, content_type="application/json")
 
 
+@pytest.mark.slow
 def test_requests_time_and_money_are_foretold_and_come_true(study: Study, server: LlmServer) -> None:
     told = ask(study, {"judge": "webjudge"}, where="judgings/forecast/").json()
     assert (told["waiting"], told["requests"], told["seconds"], told["cost"]) == (SIZE, SIZE * EACH, None, None)
@@ -209,6 +218,7 @@ def test_requests_time_and_money_are_foretold_and_come_true(study: Study, server
     assert ask(study, {"judge": "gold"}, where="judgings/forecast/").json()["requests"] == 0
 
 
+@pytest.mark.slow
 def test_it_is_started_over_rest_and_wrong_requests_say_what_is_wrong(study: Study, server: LlmServer) -> None:
     answer = ask(study, {"judge": "webjudge", "max_cost": 5e9})
     assert (answer.status_code, answer.json()["kind"]) == (202, "judge")
@@ -249,6 +259,7 @@ def words(response) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", source(response)).split())
 
 
+@pytest.mark.slow
 def test_the_page_of_a_study_leads_to_a_forecast_and_to_the_job(study: Study, server: LlmServer) -> None:
     client, address = client_of(admin_of(study)), f"/studies/{study.pk}/judging/"
     assert f'href="{address}"' in source(client.get(f"/studies/{study.pk}/"))
@@ -263,6 +274,7 @@ def test_the_page_of_a_study_leads_to_a_forecast_and_to_the_job(study: Study, se
     assert "Nothing is left to judge" in words(client.get(address))
 
 
+@pytest.mark.slow
 def test_verdicts_stand_beside_what_people_say_with_the_reason(study: Study, run: Run, server: LlmServer) -> None:
     work(started(study))
     review(run, {0: "agent_wrong", 1: "agent_wrong", 2: "both_acceptable", 3: "gold_wrong", 4: "page_broken"})
@@ -290,6 +302,7 @@ def test_verdicts_stand_beside_what_people_say_with_the_reason(study: Study, run
     assert "No verdict is like that" in words(client.get(f"{address}?said=unanswered"))
 
 
+@pytest.mark.slow
 def test_verdicts_of_hidden_splits_are_told_to_none_who_may_not_see_gold(study: Study, run: Run) -> None:
     Run.objects.filter(pk=run.pk).update(split="test_task")
     run.dataset.conversations.update(split="test_task")
@@ -303,6 +316,7 @@ def test_verdicts_of_hidden_splits_are_told_to_none_who_may_not_see_gold(study: 
     assert "Verdicts on test splits are left out" in words(reader.get(f"/studies/{study.pk}/judges/"))
 
 
+@pytest.mark.slow
 def test_a_verdict_on_what_has_changed_since_is_not_shown(study: Study, run: Run) -> None:
     work(started(study, "gold"))
     run.trajectories.in_order()[0].got_on()
@@ -310,6 +324,7 @@ def test_a_verdict_on_what_has_changed_since_is_not_shown(study: Study, run: Run
     assert len(client.get("/api/judge-verdicts/").json()["results"]) == SIZE - 1
 
 
+@pytest.mark.slow
 def test_agreement_is_told_over_rest(study: Study, run: Run, server: LlmServer) -> None:
     work(started(study))
     review(run, {n: "both_acceptable" if n % 2 == 0 else "agent_wrong" for n in range(SIZE)})

@@ -79,6 +79,7 @@ def test_agents_score_each_pair_once_and_decide_as_alone(
     assert 0 < len(read) < len({row["step_id"] for row in alone["deberta"]}) * 100
 
 
+@pytest.mark.slow
 def test_another_ranker_scores_them_itself(dataset: Dataset, read: list[tuple[str, str]], tmp_path: Path) -> None:
     first, second = (str(tiny_weights(tmp_path / name)["cross_encoder"]) for name in ("one", "two"))
     rows_of(dataset, "deberta", {"rank.model": first})

@@ -143,6 +143,7 @@ def test_a_worker_says_that_models_are_loaded_before_it_decides(dataset, hash_en
     assert set(seen) == {True}
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @first_is_quick("kind", ["train", "embed", "induce", "transition"])
 def test_jobs_that_load_weights_are_tried_again_like_shards(kind) -> None:

@@ -44,6 +44,7 @@ def judged_steps(draw) -> list[StepOutcome]:
     return steps
 
 
+@pytest.mark.slow
 @given(judged_steps())
 def test_corrected_means_over_steps_are_plain_means(steps):
     result = aggregate_corrected(steps)
@@ -61,6 +62,7 @@ def test_the_order_of_rows_changes_neither_values_nor_intervals(steps, order: ra
         assert score(shuffled, preset, resamples=20) == score(steps, preset, resamples=20)
 
 
+@pytest.mark.slow
 @given(judged_steps())
 def test_no_value_is_ever_nan_and_all_lie_between_zero_and_one(steps):
     for preset in ("faithful", "corrected"):
@@ -70,6 +72,7 @@ def test_no_value_is_ever_nan_and_all_lie_between_zero_and_one(steps):
             assert not math.isnan(metric.value + metric.low + metric.high)
 
 
+@pytest.mark.slow
 @given(judged_steps())
 def test_without_a_skipped_tail_faithful_and_corrected_agree_where_they_group_alike(steps):
     faithful = aggregate_faithful(steps, legacy_tail=False)
@@ -85,6 +88,7 @@ def test_one_conversation_says_nothing_about_others():
         assert {(metric.low, metric.high) for metric in score(alone, preset, resamples=10)} == {(0.0, 1.0)}
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 4), min_size=2, max_size=20), st.sampled_from([0.0, 0.3, 1.0]))
 def test_the_interval_of_constant_data_is_the_constant(steps_per_conversation, f1):
     steps = [

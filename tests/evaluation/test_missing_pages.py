@@ -28,6 +28,7 @@ def dataset(db: None) -> Dataset:
     return dataset
 
 
+@pytest.mark.slow
 @first_is_quick(
     ("recipe", "failed"),
     [

@@ -96,6 +96,7 @@ def study(dataset: Dataset) -> Study:
     return factories.make_study(runs=runs, preset="faithful", project=dataset.project)
 
 
+@pytest.mark.slow
 def test_a_report_has_a_column_of_the_mean_beside_the_published_one(study: Study) -> None:
     (table,) = report([study])
     assert table.metrics == ["overall"]
@@ -111,6 +112,7 @@ def test_a_report_has_a_column_of_the_mean_beside_the_published_one(study: Study
     assert "| 50.0 [45.0, 55.0] |" in out.getvalue()
 
 
+@pytest.mark.slow
 def test_every_recipe_that_ran_on_all_four_has_its_mean(dataset: Dataset) -> None:
     names = ("dmr-minilm", "dmr-bge", "dmr-gte")
     runs = [run_of(dataset, name, split, **{"recall@10": 0.5}) for split in OOD_SPLITS for name in names]
@@ -161,6 +163,7 @@ def scored(tmp_path: Path, predictions: list[dict], *arguments: str) -> dict:
     return json.loads(out.getvalue())
 
 
+@pytest.mark.slow
 def test_predictions_for_all_splits_are_scored_by_the_mean(demos: list[str], tmp_path: Path) -> None:
     predictions = [row for name in demos[:2] for row in rows(name)] + rows(demos[2])[:3]
     found = scored(tmp_path, predictions, "--split", OOD)

@@ -78,6 +78,7 @@ def test_other_data_fill_the_table_only_when_asked_for() -> None:
     assert table(dataset=own).counts[0] == 4
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_pages_show_only_runs_that_their_reader_may_see(client) -> None:
     dataset = factories.make_dataset(name="mt", source_format="mt-mind2web")

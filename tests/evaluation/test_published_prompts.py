@@ -105,6 +105,7 @@ def test_pages_as_recorded_are_read_for_lost_targets_only(dataset, django_assert
     assert lost.recorded(lost.steps[0], page=False).raw_html == ""
 
 
+@pytest.mark.slow
 @first_is_quick("name", ["bare", "mindact-icl"])
 def test_a_step_without_gold_in_reach_is_failed_unasked_as_published(name, dataset, weights, endpoint) -> None:
     result = run(name, dataset, weights, **{"rank.top_k": "2"})
@@ -128,6 +129,7 @@ def test_a_step_without_gold_in_reach_is_failed_unasked_as_published(name, datas
     assert faithful == same, "these steps fail in the published metrics either way"
 
 
+@pytest.mark.slow
 def test_a_report_says_how_many_steps_were_not_asked_about(dataset, weights, endpoint) -> None:
     result = run("bare", dataset, weights, **{"rank.top_k": "2"})
     count = result.steps.not_asked().count()
@@ -138,12 +140,14 @@ def test_a_report_says_how_many_steps_were_not_asked_about(dataset, weights, end
     assert report([result.studies.get()], "faithful", sees=lambda run: False)[0].notes == []
 
 
+@pytest.mark.slow
 def test_online_induction_does_not_see_steps_that_were_not_asked_about(dataset, weights, endpoint) -> None:
     result = run("awm-online", dataset, weights, **{"rank.top_k": "2"})
     of_run = online_examples(result, list(result.trajectories.values_list("conversation_id", flat=True)))
     assert sum(len(calls) for _, calls in of_run) == 6 - result.steps.not_asked().count() < 6
 
 
+@pytest.mark.slow
 def test_the_objective_is_predicted_from_the_pages_and_actions_so_far(dataset, weights, endpoint) -> None:
     make_workflows(dataset)
     run("mims", dataset, weights, **{"quirks.q27_fails_unasked": "false"})

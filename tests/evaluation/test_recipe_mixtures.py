@@ -32,6 +32,7 @@ def exemplar_text(result: Run) -> str:
     return str(row.trace["recall"]["exemplars"][0]["instruction"])
 
 
+@pytest.mark.slow
 @first_is_quick("name", ["mindact-icl", "self-map", "mindact"])
 def test_pages_show_workflows_and_exemplars(name, dataset, weights, endpoint, hash_encoder) -> None:
     make_workflows(dataset)
@@ -49,6 +50,7 @@ def test_pages_show_workflows_and_exemplars(name, dataset, weights, endpoint, ha
         assert text.count(exemplar_text(mixed)) >= 1, row
 
 
+@pytest.mark.slow
 @first_is_quick("name", ["awm", "synapse"])
 def test_trajectories_show_memory_with_its_rationales(name, dataset, weights, endpoint, hash_encoder) -> None:
     make_workflows(dataset)

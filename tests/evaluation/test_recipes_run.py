@@ -98,6 +98,7 @@ def run(name: str, dataset: Dataset, weights: dict[str, Path], **changes: str) -
     return study.runs.get()
 
 
+@pytest.mark.slow
 @first_is_quick("name", ON_PAGES)
 def test_every_recipe_runs_and_keeps_the_trace_of_its_stages(name, dataset, weights, endpoint, hash_encoder) -> None:
     make_workflows(dataset)
@@ -203,6 +204,7 @@ def test_a_repeated_study_costs_nothing(dataset, weights, endpoint, hash_encoder
     assert sum(second.steps.values_list("cost", flat=True)) == 0
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_is_down_ends_the_run_with_the_reason(dataset, weights, monkeypatch, hash_encoder) -> None:
     monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("LLM_MODEL", "test-model")
@@ -221,6 +223,7 @@ def test_constrained_decoding_only_gives_answers_of_the_expected_form(dataset, w
     assert all(reply.lstrip()[0] in "ABCDEF" and reply.lstrip()[1] == "." for reply in replies)
 
 
+@pytest.mark.slow
 def test_a_causal_model_plans_too(dataset, weights, hash_encoder) -> None:
     result = run("mindact", dataset, weights, **{"plan.model": str(weights["causal"])})
     assert result.state == Run.State.DONE
@@ -242,6 +245,7 @@ def test_recipes_say_what_the_dataset_lacks(name, message, dataset, weights, end
     assert not Run.objects.exists(), "before anything runs"
 
 
+@pytest.mark.slow
 def test_a_step_without_the_screenshot_that_alone_would_be_shown_is_not_asked_about(
     dataset, weights, endpoint, hash_encoder
 ) -> None:

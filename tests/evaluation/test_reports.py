@@ -54,6 +54,7 @@ def study(db) -> Study:
     return factories.make_study(runs=runs, preset="faithful")
 
 
+@pytest.mark.slow
 def test_a_model_that_was_trained_on_other_inputs_is_named(study) -> None:
     run = study.runs.filter(recipe_name="self-map").first()
     run.recipe["plan"]["model"] = "mine"
@@ -121,6 +122,7 @@ def test_numbers_of_other_data_are_not_set_beside_ours(study) -> None:
     assert "Published" not in table.caption
 
 
+@pytest.mark.slow
 def test_unseen_subdomains_and_unseen_domains_have_columns_of_their_own(study) -> None:
     dataset = study.runs.first().dataset
     study.runs.add(add_run(dataset, "self-map", "test_domain"), add_run(dataset, "self-map", "test_subdomain"))
@@ -139,6 +141,7 @@ def test_the_caption_says_metric_set_groupings_and_intervals(study) -> None:
     )
 
 
+@pytest.mark.slow
 def test_run_times_stand_beside_those_of_the_paper(study) -> None:
     run = study.runs.get(recipe_name="self-map", split="test_task")
     factories.make_trajectory(run, factories.make_conversation(dataset=run.dataset, turns=1, steps=2))
@@ -388,6 +391,7 @@ def test_json_is_the_content_of_the_api(study) -> None:
     assert client.get(f"/api/studies/{study.pk}/report/?preset=best").status_code == 400
 
 
+@pytest.mark.slow
 def test_the_page_of_a_study_offers_its_tables_to_those_who_see_it(study) -> None:
     client = Client()
     client.force_login(factories.make_user("reader", study.project))

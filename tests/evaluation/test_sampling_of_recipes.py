@@ -20,6 +20,7 @@ def answers_at(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LLM_MODEL", "test-model")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "changes", "n"), [("bare", SEVERAL, 3), ("bare", DRAWN, 1), ("mindact-icl", DRAWN, 1)]
 )
@@ -37,6 +38,7 @@ def test_an_endpoint_is_asked_as_the_recipe_says(name, changes, n, dataset, weig
     assert result.steps.answered_by() == {"test-model"}
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_gives_one_at_a_time_is_told_of_in_the_trace(
     dataset, weights, monkeypatch, hash_encoder
 ) -> None:

@@ -114,6 +114,7 @@ def test_the_runs_of_a_saved_recipe_show_what_differs_from_its_parent(hash_encod
     assert changed_settings(study.runs.get().recipe) == {"rank.top_k": (50, 77)}
 
 
+@pytest.mark.slow
 def test_a_recipe_that_was_saved_before_bounds_came_is_shown_and_starts_no_study(client: Client) -> None:
     project = factories.make_project()
     client.force_login(factories.make_user("admin", project))

@@ -99,6 +99,7 @@ def test_missing_predictions_fail_and_unknown_ones_are_listed(dataset, tmp_path)
     assert "counted as failures" in said
 
 
+@pytest.mark.slow
 def test_the_exported_predictions_of_a_study_get_its_numbers(dataset, hash_encoder, tmp_path, monkeypatch) -> None:
     grounded = literature.get("grounded")
     cut = replace(grounded, rank=replace(grounded.rank, top_k=2))

@@ -96,6 +96,7 @@ def test_unknown_turns_and_demonstrations_are_listed(dataset, tmp_path) -> None:
     assert values(result)["overall"] == pytest.approx(5 / 6)
 
 
+@pytest.mark.slow
 def test_the_presets_differ_where_a_quirk_acts(dataset, tmp_path) -> None:
     """Q2: a quoted number is no text as published."""
     both = [

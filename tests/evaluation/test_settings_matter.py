@@ -93,6 +93,7 @@ def quirks_between(parent: Recipe, recipe: Recipe) -> set[str]:
     return {name for name in read if name.startswith("quirks.") and before[name] != after[name]}
 
 
+@pytest.mark.slow
 @first_is_quick("name", [QUICK, *OTHERS])
 def test_every_setting_changes_what_a_recipe_does_or_is_refused(name: str, world: SettingsWorld) -> None:
     parent = literature.override(RECIPES[name], world.runnable(RECIPES[name]))

@@ -42,6 +42,7 @@ def test_nothing_risky_has_no_recall() -> None:
     assert weighted_shares([]) == (None, None)
 
 
+@pytest.mark.slow
 def test_estimates_of_drawn_parts_lie_around_the_truth_and_their_intervals_hold_it() -> None:
     """Of 2,000 things 100 look risky: these and 400 of the others are labelled, against the shares of all of them."""
     rng = np.random.default_rng(5)

@@ -90,6 +90,7 @@ def test_limit_takes_the_first_conversations_of_the_split(dataset) -> None:
 # Running
 
 
+@pytest.mark.slow
 def test_an_inline_run_stores_a_row_for_every_step_and_scores_them(dataset, hash_encoder) -> None:
     run = undisturbed(dataset)
     assert run.state == Run.State.DONE
@@ -152,6 +153,7 @@ def test_a_model_that_cannot_be_loaded_ends_the_run_with_the_reason_at_once(data
     assert not run.scores.exists()
 
 
+@pytest.mark.slow
 def test_an_unexpected_error_is_tried_three_times_and_kept_on_the_row(dataset, hash_encoder, monkeypatch) -> None:
     def broken(texts):
         raise RuntimeError("the device is gone")
@@ -167,6 +169,7 @@ def test_an_unexpected_error_is_tried_three_times_and_kept_on_the_row(dataset, h
 # Cancelling and resuming
 
 
+@pytest.mark.slow
 def test_cancel_in_the_middle_stops_within_one_batch_and_scores_what_is_stored(
     dataset, hash_encoder, small_shards
 ) -> None:
@@ -187,6 +190,7 @@ def test_cancel_in_the_middle_stops_within_one_batch_and_scores_what_is_stored(
     assert not run.shards.filter(state__in=[Shard.State.QUEUED, Shard.State.RUNNING]).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_cancel_from_another_process_stops_the_worker_at_its_next_write(dataset, hash_encoder, in_thread) -> None:
     study = make_study(dataset)
@@ -202,6 +206,7 @@ def test_cancel_from_another_process_stops_the_worker_at_its_next_write(dataset,
     assert not run.shards.end_run(run, store_all_scores), "a cancelled run has ended"
 
 
+@pytest.mark.slow
 @first_is_quick("batches", [1, 2, 4])
 def test_a_resumed_run_has_the_rows_and_numbers_of_an_undisturbed_one(
     dataset, hash_encoder, small_shards, batches

@@ -30,6 +30,7 @@ def test_a_batch_that_does_not_fit_is_split_and_gives_the_same_rows(dataset, has
     assert rows(run) == rows(reference)
 
 
+@pytest.mark.slow
 def test_a_step_that_does_not_fit_ends_the_shard_and_says_what_to_change(dataset, hash_encoder, monkeypatch) -> None:
     monkeypatch.setattr(Pipeline, "decide", hungry(0))
     run = make_study(dataset).runs.get()

@@ -83,6 +83,7 @@ def test_a_corrected_step_is_exported_with_the_corrected_action_and_not_with_the
     assert pair["rejected_action"] == {"operation": "TYPE", "value": "red shoes", "node_id": "5"}
 
 
+@pytest.mark.slow
 def test_a_step_of_a_test_or_dev_split_is_in_no_export(trajectory, dataset) -> None:
     reviewer = person(dataset, "rita")
     for split in (Split.DEV, Split.TEST_TASK, Split.TEST_WEBSITE):
@@ -99,6 +100,7 @@ def test_a_step_of_a_test_or_dev_split_is_in_no_export(trajectory, dataset) -> N
     assert [len(lines(dataset, form)) for form in FORMS] == [1, 1, 1]
 
 
+@pytest.mark.slow
 def test_verdicts_become_demonstrations_pairs_and_labels_that_say_whose_they_are(trajectory, dataset) -> None:
     rita, first, second = person(dataset, "rita"), trajectory.steps.get(seq=0), trajectory.steps.get(seq=1)
     say(first, rita, "agent_wrong")
@@ -180,6 +182,7 @@ def test_an_agent_whose_action_became_gold_was_right(trajectory, dataset) -> Non
     assert (line["label"], line["by"], line["judged"][0]["seq"]) == (True, ["rita"], 0)
 
 
+@pytest.mark.slow
 def test_the_command_writes_what_the_page_gives(trajectory, dataset, tmp_path: Path, capsys) -> None:
     say(trajectory.steps.get(seq=0), person(dataset, "rita"), "agent_wrong")
     for form in FORMS:

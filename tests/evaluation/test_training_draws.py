@@ -156,6 +156,7 @@ def compared(recipe: Recipe, dataset: Dataset, **changes: object) -> Compared:
     return found
 
 
+@pytest.mark.slow
 @first_is_quick(
     ("name", "memory"),
     [

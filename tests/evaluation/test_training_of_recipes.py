@@ -153,6 +153,7 @@ def recipe_named(name: str) -> Recipe:
     return literature.override(recipe, LOCAL | {"plan.model": "x"} | MIXTURES.get(name, {}))
 
 
+@pytest.mark.slow
 @first_is_quick("name", [*TRAINED, *MIXTURES])
 def test_training_and_use_read_the_same_of_the_same_step(name, dataset) -> None:
     recipe = recipe_named(name)
@@ -162,6 +163,7 @@ def test_training_and_use_read_the_same_of_the_same_step(name, dataset) -> None:
     assert asked(recipe, dataset, observations) == trained
 
 
+@pytest.mark.slow
 def test_rewritten_instructions_are_read_in_training_as_in_use(dataset, writer) -> None:
     """What the endpoint writes stands in every sample but those of first turns, which stay as they are."""
     recipe = recipe_named("mindact-car")
@@ -228,6 +230,7 @@ def test_a_training_is_refused_where_nobody_can_write_rationales(dataset, tmp_pa
     start("c")
 
 
+@pytest.mark.slow
 @first_is_quick(
     "changes",
     [
@@ -260,6 +263,7 @@ def test_what_is_taken_changes_the_samples_and_what_is_refused_does_not(name, da
     assert taken_wrongly(parent, samples) == []
 
 
+@pytest.mark.slow
 def test_a_step_of_the_train_split_is_never_its_own_exemplar(dataset) -> None:
     recipe = recipe_named("mindact with workflows")
     pipeline = build_training(recipe, dataset)

@@ -96,6 +96,7 @@ def asked_in_use(recipe: Recipe, dataset: Dataset, llm: ChatLlm | None) -> list[
     return [prompt_ids(prompt, TOKENIZER, recipe.compose.max_tokens) for prompt in keeps.prompts]
 
 
+@pytest.mark.slow
 @first_is_quick("name", [*TRAJECTORIES, *MIXTURES])
 def test_training_and_use_read_the_same_of_the_same_step(name, dataset, weights) -> None:
     recipe = recipe_named(name, weights["cross_encoder"])
@@ -107,6 +108,7 @@ def test_training_and_use_read_the_same_of_the_same_step(name, dataset, weights)
     assert all(len(ids) < recipe.compose.max_tokens for ids in used), "nothing is cut"
 
 
+@pytest.mark.slow
 @first_is_quick(
     "changes",
     [
@@ -124,6 +126,7 @@ def test_what_a_recipe_changes_changes_its_training(changes, dataset, weights) -
     assert before != trained_on(literature.override(recipe, changes), dataset, None)
 
 
+@pytest.mark.slow
 def test_what_is_done_with_an_action_is_not_needed_to_train_on_it(dataset, weights) -> None:
     """Here a guard that looks up past transitions, which no training has."""
     recipe = recipe_named("bare", weights["cross_encoder"])
@@ -140,6 +143,7 @@ def test_what_is_taken_changes_the_samples_and_what_is_refused_does_not(name, da
         assert taken_wrongly(parent, lambda recipe: trained_on(recipe, dataset, llm), LIMIT) == []
 
 
+@pytest.mark.slow
 def test_the_answer_is_the_gold_action_as_the_planner_reads_it(dataset, weights) -> None:
     recipe = recipe_named("synapse", weights["cross_encoder"])
     pairs = trained_on(recipe, dataset, None)

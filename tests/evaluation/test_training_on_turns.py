@@ -75,6 +75,7 @@ def trained_on(recipe: literature.Recipe, dataset: Dataset) -> list[list[int]]:
     return [prompt for prompt, _ in found[0].get(0, range(found[0].size))]
 
 
+@pytest.mark.slow
 @first_is_quick("name", [*OF_TURNS, *MIXTURES])
 def test_training_and_use_read_the_same_of_the_same_turns(name, dataset, weights, asked) -> None:
     recipe, changes = recipe_of(name, weights)
@@ -88,6 +89,7 @@ def test_training_and_use_read_the_same_of_the_same_turns(name, dataset, weights
     assert sorted(trained) == sorted(asked)
 
 
+@pytest.mark.slow
 def test_prompts_follow_the_recipe_of_the_training(dataset, weights) -> None:
     one, other = (recipe_of(name, weights)[0] for name in ("weblinx-flan-t5", "weblinx-flan-t5 with few elements"))
     assert trained_on(one, dataset) != trained_on(other, dataset)

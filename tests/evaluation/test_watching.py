@@ -28,6 +28,7 @@ def dataset() -> Dataset:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["annotator", "reviewer", "admin"])
 def test_everybody_who_works_in_a_project_starts_it_from_home(role: str, dataset: Dataset) -> None:
     user = factories.make_user(role, dataset.project)
@@ -49,6 +50,7 @@ def test_who_asks_while_one_is_under_way_watches_that_one(dataset: Dataset) -> N
     assert Study.objects.count() == 2
 
 
+@pytest.mark.slow
 def test_it_is_not_for_those_who_only_read_or_work_elsewhere(dataset: Dataset) -> None:
     for user in (factories.make_user("reader", dataset.project), factories.make_user("annotator")):
         client = client_of(user)

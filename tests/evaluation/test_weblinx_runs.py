@@ -52,6 +52,7 @@ def run(name: str, dataset: Dataset, weights: dict[str, Path], **changes: str) -
     return study.runs.get()
 
 
+@pytest.mark.slow
 @first_is_quick("name", NAMES)
 def test_every_weblinx_recipe_runs_and_is_scored_in_the_published_grouping(name, dataset, weights) -> None:
     result = run(name, dataset, weights)
@@ -67,6 +68,7 @@ def test_every_weblinx_recipe_runs_and_is_scored_in_the_published_grouping(name,
         assert {"overall", "intent_match", "element_group", "text_group"} <= set(shown)
 
 
+@pytest.mark.slow
 def test_a_turn_without_a_page_shows_the_elements_of_an_earlier_one_to_an_encoder_of_pages_too(
     dataset, weights
 ) -> None:

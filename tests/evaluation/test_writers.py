@@ -54,6 +54,7 @@ def test_rationales_by_another_model_than_the_one_that_is_asked_are_named(
     assert not any(SMOLLM2 in note for note in table.notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "what"),
     [("mindact-car", "rewritten instructions"), ("mims", "objectives"), ("mims", "workflows"), ("awm", "workflows")],
@@ -128,6 +129,7 @@ def training(dataset, weights, settings, tmp_path, monkeypatch):
     return start
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("recipe", "what"), [("self-map", "rationale"), ("mindact-car", "instruction")])
 def test_a_training_keeps_to_its_budget_and_counts_what_it_asks(
     recipe, what, training, endpoint, hash_encoder, client, dataset
@@ -154,6 +156,7 @@ def test_a_training_keeps_to_its_budget_and_counts_what_it_asks(
     assert (told["asks"], told["spent_tokens"]) == (asks, model.spent_tokens)
 
 
+@pytest.mark.slow
 def test_a_training_that_asks_nothing_tells_nothing_and_money_is_limited_only_where_prices_are_known(
     training, endpoint, hash_encoder, monkeypatch
 ) -> None:

@@ -164,6 +164,7 @@ def test_the_agent_stands_still_while_it_is_paused(played) -> None:
     assert [(step.reward, step.done_by) for step in steps] == [(1.0, None)]
 
 
+@pytest.mark.slow
 @first_is_quick(("state", "said"), [("paused", "ada had paused it"), ("driven", "ada drove")])
 def test_a_hold_that_nobody_ends_ends_the_episode_and_never_hands_back(played, monkeypatch, state, said) -> None:
     monkeypatch.setattr(driving_rows, "HOLD_SECONDS", 1.0)
@@ -172,6 +173,7 @@ def test_a_hold_that_nobody_ends_ends_the_episode_and_never_hands_back(played, m
     assert Drive.objects.get().state == "expired"
 
 
+@pytest.mark.slow
 def test_whoever_takes_over_a_held_action_acts_in_its_place(played) -> None:
     def takes(person: Person) -> None:
         wait_for(lambda: HeldStep.objects.waiting().exists())

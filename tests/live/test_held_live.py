@@ -97,6 +97,7 @@ def test_a_changed_action_is_carried_out_in_its_place(played) -> None:
     assert [(step.operation, step.reward) for step in steps] == [("HOVER", 0.0), ("CLICK", 1.0)]
 
 
+@pytest.mark.slow
 def test_a_refused_action_ends_the_episode(played) -> None:
     steps = played("60", lambda row: row.decide(factories.make_user(username="ada"), "refused", "No."))
     assert [(step.outcome, step.reward) for step in steps] == [("held, refused by ada: No.", 0.0)]

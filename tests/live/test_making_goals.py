@@ -153,6 +153,7 @@ def test_goals_are_not_mixed_with_recorded_steps_or_made_by_those_who_may_not(pr
         )
 
 
+@pytest.mark.slow
 def test_the_form_says_what_its_fields_would_take(admin: Client, project: Project) -> None:
     assert "650 goals of 130 tasks; about 1 min 14 s." in admin.get("/live-goals/").content.decode()
     page = admin.get("/live-goals/?task_set=named&tasks=click-test&episodes=1").content.decode()
@@ -171,6 +172,7 @@ def test_the_form_says_what_its_fields_would_take(admin: Client, project: Projec
     assert not Job.objects.filter(state="queued").exists()
 
 
+@pytest.mark.slow
 def test_the_pages_lead_there_for_those_who_may(admin: Client, project: Project) -> None:
     assert 'href="/live-goals/"' in admin.get("/datasets/").content.decode(), "while there is nothing yet, too"
     factories.make_conversation(dataset=factories.make_dataset(project))

@@ -116,6 +116,7 @@ def test_run_live_decides_episodes_by_programs(monkeypatch: pytest.MonkeyPatch, 
     assert steps[0].trace["recall"]["exemplar_set"] == "login-user"
 
 
+@pytest.mark.slow
 def test_the_vote_takes_what_the_page_is_most_like(monkeypatch: pytest.MonkeyPatch, hash_encoder: None) -> None:
     make_sets()
     played(monkeypatch, write, "click-test", changes=("--set", "recall.exemplar_k=1"))
@@ -123,6 +124,7 @@ def test_the_vote_takes_what_the_page_is_most_like(monkeypatch: pytest.MonkeyPat
     assert step.trace["recall"]["nearest"] == [step.trace["recall"]["exemplar_set"]]
 
 
+@pytest.mark.slow
 def test_a_hostile_program_ends_its_episode_and_nothing_else(
     monkeypatch: pytest.MonkeyPatch, hash_encoder: None
 ) -> None:

@@ -94,6 +94,7 @@ def test_the_recorded_path_reaches_every_turn(sites, name: str, seed: int) -> No
     walk(sites, name, seed)
 
 
+@pytest.mark.slow
 def test_an_agent_that_does_nothing_reaches_nothing(sites) -> None:
     start = sites.reset("harbourcity-brown-bin", 0)
     assert len(start.later) == 3
@@ -103,6 +104,7 @@ def test_an_agent_that_does_nothing_reaches_nothing(sites) -> None:
     assert ended[-1].reward == 0.0
 
 
+@pytest.mark.slow
 def test_a_turn_ends_after_its_limit(sites) -> None:
     sites.reset("harbourcity-brown-bin", 0)
     limit = turn_limit(conversations()["harbourcity-brown-bin"].turns[0])
@@ -110,6 +112,7 @@ def test_a_turn_ends_after_its_limit(sites) -> None:
     assert [turn is not None for turn in ended] == [False] * (limit - 1) + [True]
 
 
+@pytest.mark.slow
 def test_the_same_visit_gives_the_same_pages_and_back_goes_back(sites) -> None:
     first = sites.reset("fernandfell-boot-fitting", 3).view
     node = next(node for node, said in first.names.items() if said == "[link]  Our shops")

@@ -97,6 +97,7 @@ def test_a_sample_is_taken_by_a_task_and_drawn(operator: Client) -> None:
     assert len(values) == len(points["names"])
 
 
+@pytest.mark.slow
 def test_retention_is_estimated_on_a_page_that_deletes_nothing(operator: Client) -> None:
     page = operator.get("/operations/retention/", {"days": "30"}).content.decode()
     assert "RETENTION_EXPORTS_DAYS" in page

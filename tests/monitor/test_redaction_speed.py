@@ -9,6 +9,7 @@ from webnav_site.monitor.redaction import GONE, Redactor
 PARTS = ("a", "token", "token ", "a://", "a-", "/s/", "sk-", "Bearer ", 'password="', "cookie:", "cookie ", "a:")
 
 
+@pytest.mark.slow
 @pytest.mark.timed
 @pytest.mark.parametrize("part", PARTS)
 def test_long_texts_are_redacted_in_time(part) -> None:

@@ -175,6 +175,7 @@ def test_traces_go_and_the_scores_can_still_be_counted() -> None:
     assert before
 
 
+@pytest.mark.slow
 def test_a_replay_without_its_traces_still_opens(client) -> None:
     run = make_old_steps()
     Traces().forget()

@@ -98,6 +98,7 @@ def test_tokens_passwords_and_rights_are_written() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_exports_and_downloads_are_written_once() -> None:
     world = make_world()
     client = client_of(factories.make_user("admin", world.project, username="ada"))
@@ -156,6 +157,7 @@ def test_the_page_filters_and_the_export_holds_the_same() -> None:
     assert b"became reader" in b"".join(client.get("/access.jsonl", {"who": "mo"}).streaming_content)
 
 
+@pytest.mark.slow
 def test_a_removed_member_leaves_unfinished_work_to_others_and_what_they_made() -> None:
     world = make_world()
     written = Assignment.objects.get(pk=world.keys["assignments"])

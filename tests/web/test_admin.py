@@ -193,6 +193,7 @@ def test_only_superusers_open_accounts_links_and_gold_whatever_permissions_other
     assert closed >= SUPERUSERS_ONLY
 
 
+@pytest.mark.slow
 def test_pages_and_results_can_be_looked_up_but_not_changed(client: Client) -> None:
     world = fill()
     snapshot = Snapshot.objects.get(sha256=world.keys["snapshots"])
@@ -254,6 +255,7 @@ def evaluate(client: Client, dataset, **fields: object):
     return client.post(url_of(type(dataset), "changelist"), body, follow=True)
 
 
+@pytest.mark.slow
 def test_a_dataset_is_evaluated_from_its_list(client: Client, superuser: User) -> None:
     dataset = factories.make_conversation(split="train").dataset
     page = evaluate(client, dataset).content.decode()
@@ -265,6 +267,7 @@ def test_a_dataset_is_evaluated_from_its_list(client: Client, superuser: User) -
     assert f'href="/studies/{study.pk}/"' in response.content.decode()
 
 
+@pytest.mark.slow
 def test_a_recipe_that_cannot_run_here_is_refused_with_what_is_missing(client: Client) -> None:
     dataset = factories.make_conversation().dataset
     response = evaluate(client, dataset, evaluate="1", recipe="mindact", split="", limit="", preset="")
@@ -272,6 +275,7 @@ def test_a_recipe_that_cannot_run_here_is_refused_with_what_is_missing(client: C
     assert not Study.objects.exists()
 
 
+@pytest.mark.slow
 def test_staff_evaluate_only_in_projects_in_which_they_may() -> None:
     dataset = factories.make_conversation().dataset
     staff = make_staff("view_dataset", "add_study")

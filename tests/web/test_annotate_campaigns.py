@@ -50,6 +50,7 @@ ACTIONS_OF_ADMINS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["annotator", "reviewer", "reader"])
 def test_members_see_campaigns_and_only_admins_change_them(campaign, role: str) -> None:
     client = client_of(factories.make_user(role, campaign.project))
@@ -67,6 +68,7 @@ def test_members_see_campaigns_and_only_admins_change_them(campaign, role: str) 
     assert client.post(reverse("annotate-campaign-restore", args=[campaign.pk])).status_code == 403
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["admin", "annotator"])
 def test_campaigns_of_other_projects_do_not_exist(campaign, role: str) -> None:
     client = client_of(factories.make_user(role))
@@ -170,6 +172,7 @@ def test_a_campaign_by_name_warns_of_items_that_nobody_sees(campaign, admin) -> 
     assert "3 places of open items are nobody" in source(admin.get(url))
 
 
+@pytest.mark.slow
 def test_a_closed_campaign_hands_out_nothing_until_it_is_open_again(campaign, admin) -> None:
     opened(campaign)
     person = factories.make_user("annotator", campaign.project)
@@ -182,6 +185,7 @@ def test_a_closed_campaign_hands_out_nothing_until_it_is_open_again(campaign, ad
     assert Assignment.objects.get().user == person
 
 
+@pytest.mark.slow
 def test_the_bin_keeps_campaigns_and_sessions_for_thirty_days(campaign, admin) -> None:
     session = factories.make_session(campaign, name="kept", deleted_at=timezone.now())
     factories.make_session(campaign, name="gone", deleted_at=timezone.now() - timedelta(days=31))
@@ -236,6 +240,7 @@ def test_next_claims_an_item_and_opens_it(campaign) -> None:
     assert response.url == f"/annotate/assignments/{assignment.pk}/"
 
 
+@pytest.mark.slow
 def test_next_says_why_there_is_nothing(campaign) -> None:
     client = client_of(factories.make_user("annotator", campaign.project))
     page = source(client.post(reverse("annotate-next")))
@@ -272,6 +277,7 @@ def order(people: list, weights: list[float], **fields) -> dict:
     return {"stage": "decompose", "overlap": 1, "cap": 0} | shares | fields
 
 
+@pytest.mark.slow
 def test_the_preview_counts_by_weight_and_changes_nothing_and_assigning_does_it(campaign, admin) -> None:
     opened(campaign, 6)
     people = [factories.make_user("annotator", campaign.project) for _ in range(2)]
@@ -284,6 +290,7 @@ def test_the_preview_counts_by_weight_and_changes_nothing_and_assigning_does_it(
     assert Assignment.objects.first().parts.exists()
 
 
+@pytest.mark.slow
 def test_overlap_gives_each_item_to_different_people_and_the_cap_leaves_places_free(campaign, admin) -> None:
     opened(campaign, 3)
     people = [factories.make_user("annotator", campaign.project) for _ in range(3)]
@@ -297,6 +304,7 @@ def test_overlap_gives_each_item_to_different_people_and_the_cap_leaves_places_f
         assert item.assignments.values("user").distinct().count() == 2
 
 
+@pytest.mark.slow
 def test_only_the_items_of_the_filter_are_assigned_and_taken_back(campaign, admin) -> None:
     opened(campaign, 2, batch="a")
     opened(campaign, 1, batch="b")

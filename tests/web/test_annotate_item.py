@@ -300,6 +300,7 @@ def test_the_page_is_as_wide_as_the_window_and_every_text_is_named(app_server, p
     assert said == []
 
 
+@pytest.mark.slow
 def test_others_items_do_not_exist_and_reviewers_only_read_them(client: Client) -> None:
     assignment = begun()
     project = assignment.item.session.campaign.project
@@ -313,6 +314,7 @@ def test_others_items_do_not_exist_and_reviewers_only_read_them(client: Client) 
     assert client.get(address).status_code == 404
 
 
+@pytest.mark.slow
 def test_a_returned_annotation_says_why(client: Client) -> None:
     assignment = begun("rewrite")
     session, verifier = assignment.item.session, factories.make_user("reviewer")

@@ -211,6 +211,7 @@ def sign_in_to(context: BrowserContext, app_server, user) -> None:
     context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": app_server.app_origin}])
 
 
+@pytest.mark.slow
 def test_leaving_is_warned_of_only_while_something_is_unsent(app_server, page, browser_context, sign_in) -> None:
     assignment = begun()
     sign_in(assignment.user)

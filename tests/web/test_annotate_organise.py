@@ -85,6 +85,7 @@ def test_a_session_is_made_of_leftovers_and_takes_their_site_and_split(campaign,
     assert [task.pk for task in SessionTask.objects.leftovers(campaign)] == [c, d]
 
 
+@pytest.mark.slow
 def test_tasks_move_to_a_place_within_and_between_sessions(campaign, client) -> None:
     a, b, c, d = ids(campaign)
     first, second = made(client, campaign, a, b), made(client, campaign, c)
@@ -97,6 +98,7 @@ def test_tasks_move_to_a_place_within_and_between_sessions(campaign, client) -> 
     assert {row["id"] for row in answer["sessions"]} == {first, second}
 
 
+@pytest.mark.slow
 def test_a_session_is_split_and_the_rest_comes_directly_after_it(campaign, client) -> None:
     a, b, c, d = ids(campaign)
     first = made(client, campaign, a, b, c)
@@ -108,6 +110,7 @@ def test_a_session_is_split_and_the_rest_comes_directly_after_it(campaign, clien
     assert post(client, campaign, do="split", session=first, at=0).status_code == 409
 
 
+@pytest.mark.slow
 def test_taking_the_last_task_out_puts_the_session_into_the_bin(campaign, client) -> None:
     a, b, *_ = ids(campaign)
     first = made(client, campaign, a, b)
@@ -126,6 +129,7 @@ def test_a_session_from_the_bin_comes_back_with_its_tasks(campaign, client) -> N
     assert layout(campaign) == {"united-001": [a, b]}
 
 
+@pytest.mark.slow
 @first_is_quick(
     "action",
     [
@@ -152,6 +156,7 @@ def test_every_action_can_be_undone(campaign, client, action) -> None:
     assert layout(campaign) != before
 
 
+@pytest.mark.slow
 def test_undoing_is_refused_when_the_tasks_have_gone_elsewhere(campaign, client) -> None:
     a, b, *_ = ids(campaign)
     first = made(client, campaign, a, b)
@@ -220,6 +225,7 @@ def propose(client: Client, campaign: Campaign) -> list[dict]:
     return client.post(reverse("annotate-organise-propose", args=[campaign.pk])).json()["proposals"]
 
 
+@pytest.mark.slow
 def test_proposals_join_leftovers_and_say_why_and_accepting_makes_the_session(campaign, client) -> None:
     a, b, *_ = ids(campaign)
     (proposal,) = propose(client, campaign)
@@ -257,6 +263,7 @@ def test_proposing_again_replaces_what_is_not_decided_and_looks_at_leftovers_onl
     assert not campaign.proposals.exists()
 
 
+@pytest.mark.slow
 def test_opening_work_makes_an_item_per_session_and_names_the_batch(campaign, client) -> None:
     a, b, *_ = ids(campaign)
     made(client, campaign, a)
@@ -282,6 +289,7 @@ def test_conversations_of_several_turns_become_sessions_of_their_own(client, cam
     assert said == [f"Please do part {number} of the task." for number in (1, 2, 3)]
 
 
+@pytest.mark.slow
 def test_the_page_costs_the_same_number_of_queries_for_many_tasks(
     client, campaign, django_assert_max_num_queries
 ) -> None:

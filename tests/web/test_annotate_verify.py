@@ -51,6 +51,7 @@ def test_the_page_shows_texts_checklist_and_steps():
     assert all(f">{escape(text)}</span>" in page for text in shown)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_only_reviewers_of_the_project_see_it():
     verification = make_verification()
@@ -61,6 +62,7 @@ def test_only_reviewers_of_the_project_see_it():
     assert open_page(make_verification(make_rewrite(factories.make_session(split="test_task")))).status_code == 403
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_a_verdict_needs_the_lease_and_the_version_that_was_read():
     verification = make_verification()
@@ -77,6 +79,7 @@ def test_a_verdict_needs_the_lease_and_the_version_that_was_read():
     assert verification.given.get().outcome == "accept"
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_after_a_verdict_comes_the_next_item():
     campaign = factories.make_campaign()
@@ -96,6 +99,7 @@ def test_a_verification_can_be_given_back():
     assert verification.state == "released"
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_the_next_round_shows_what_changed_since_the_own_verdict():
     verification = make_verification()
@@ -114,6 +118,7 @@ def test_the_next_round_shows_what_changed_since_the_own_verdict():
     assert "The second one is odd." in page
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_a_second_verifier_does_not_read_the_first_ones_verdict_before_judging():
     subject = make_rewrite()
@@ -125,6 +130,7 @@ def test_a_second_verifier_does_not_read_the_first_ones_verdict_before_judging()
     assert "My secret reason." in open_page(second).content.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_other_annotators_versions_stand_beside_with_their_agreement():
     session = factories.make_session(tasks=2, steps=3)

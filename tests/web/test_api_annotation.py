@@ -96,6 +96,7 @@ def rewritten(steps: list[int]) -> list[tuple[int, str]]:
     return [(steps[0], "Find a red cap."), (steps[2], "Book it.")]
 
 
+@pytest.mark.slow
 def test_nobody_writes_in_the_work_of_others_and_strangers_find_nothing(session) -> None:
     project = session.campaign.project
     mine = factories.make_assignment(session.items.get())
@@ -117,6 +118,7 @@ def test_nobody_writes_in_the_work_of_others_and_strangers_find_nothing(session)
     assert back.status_code == 200
 
 
+@pytest.mark.slow
 def test_proposals_of_other_models_wait_for_the_writer_with_their_score(session) -> None:
     project = session.campaign.project
     mine = factories.make_assignment(session.items.get())
@@ -157,6 +159,7 @@ def test_proposals_of_other_models_wait_for_the_writer_with_their_score(session)
     assert post(manager, "proposals/", body).status_code == 409
 
 
+@pytest.mark.slow
 def test_a_second_verifier_reads_the_first_ones_verdict_only_after_judging() -> None:
     """As on the verify page: over REST too, nobody judges with another's verdict before their eyes."""
     subject = make_rewrite()

@@ -46,6 +46,7 @@ def post(client: Client, campaign: Campaign, act: str, **body):
     return client.post(route(campaign, f"{act}/"), body, content_type="application/json")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     ["", "q=shoe", "stage=rewrite", "state=open", "person=anna", "show=returned", "order=minutes", "week=1999-01-04"],
@@ -67,6 +68,7 @@ def test_a_row_says_who_has_the_item_and_how_far_they_are(written, admin) -> Non
     assert told == ("Shoes", "train", 1.0, 300, 2)
 
 
+@pytest.mark.slow
 def test_pages_are_counted_and_none_is_larger_than_it_may_be(written, admin) -> None:
     first = admin.get(f"{route(written)}?page_size=2").json()
     assert len(first["results"]) == 2
@@ -84,6 +86,7 @@ def test_a_filter_that_makes_no_sense_is_told(written, admin, query) -> None:
     assert list(answer.json()) == [query.partition("=")[0]]
 
 
+@pytest.mark.slow
 def test_who_may_read_and_who_may_change(written) -> None:
     (key, *_) = Item.objects.filter(session__name="Shoes").values_list("pk", flat=True)
     for role, read, change in (("annotator", 403, 403), ("reader", 403, 403), ("reviewer", 200, 403)):
@@ -97,12 +100,14 @@ def test_who_may_read_and_who_may_change(written) -> None:
     assert post(stranger, written, "priority", items=[key], priority="last").status_code == 404
 
 
+@pytest.mark.slow
 def test_items_over_hidden_gold_are_not_listed(written, admin) -> None:
     reviewer = client_of(factories.make_user("reviewer", written.project))
     assert "Secret" not in reviewer.get(route(written)).content.decode()
     assert "Secret" in admin.get(route(written)).content.decode()
 
 
+@pytest.mark.slow
 def test_what_was_not_begun_is_given_to_another_and_the_rest_stays(campaign, admin) -> None:
     schema = _as_json_schema(api_schema())
     items = opened(campaign, 3)
@@ -129,6 +134,7 @@ def test_the_same_key_gives_once(campaign, admin) -> None:
     assert [one.json() for one in said] == [{"given": 1, "stayed": []}] * 2
 
 
+@pytest.mark.slow
 def test_a_priority_is_one_of_whole_sessions(campaign, admin) -> None:
     schema = _as_json_schema(api_schema())
     items = opened(campaign, 3)

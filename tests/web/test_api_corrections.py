@@ -27,6 +27,7 @@ def post(client, path: str, **told):
     return client.post(f"/api/{path}", told, content_type="application/json")
 
 
+@pytest.mark.slow
 def test_wrong_gold_is_asked_for_proposed_and_accepted_by_two(step: Step, programs) -> None:
     annotator, reviewer = programs
     other = next(one.node_id for one in GoldDesk(step).choices() if not one.is_gold)
@@ -50,6 +51,7 @@ def test_wrong_gold_is_asked_for_proposed_and_accepted_by_two(step: Step, progra
     assert annotator.get("/api/corrections/?state=open").json()["results"] == []
 
 
+@pytest.mark.slow
 def test_a_turn_is_worded_and_cut_anew(step: Step, programs) -> None:
     annotator, reviewer = programs
     made = post(annotator, "turn-corrections/", step=step.pk, reason="Nobody says it so.").json()
@@ -79,6 +81,7 @@ def test_asking_twice_is_asking_once(step: Step, programs) -> None:
     assert Correction.objects.count() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noun", ["corrections", "turn-corrections"])
 def test_who_may_not_see_gold_sees_no_correction_of_it_and_asks_for_none(noun: str) -> None:
     hidden = factories.make_conversation(split=Split.TEST_TASK)

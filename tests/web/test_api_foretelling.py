@@ -11,6 +11,7 @@ from tests.web.test_pages_studies import add_scores, make_study
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.slow
 def test_a_forecast_says_what_the_form_says_and_starts_nothing() -> None:
     study, run = make_study(recipe_name="grounded")
     client = client_of(factories.make_user("admin", study.project))
@@ -66,6 +67,7 @@ def test_a_forecast_refuses_what_a_study_refuses_in_the_same_words(asked, said, 
     assert study.project.studies.count() == 1
 
 
+@pytest.mark.slow
 def test_forecasts_are_limited_by_themselves(monkeypatch) -> None:
     monkeypatch.setattr(ForecastThrottle, "THROTTLE_RATES", {"forecasts": "2/min"})
     study, run = make_study(recipe_name="grounded")
@@ -80,6 +82,7 @@ def test_forecasts_are_limited_by_themselves(monkeypatch) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_points_of_plots_and_the_failures_of_a_run_can_be_read() -> None:
     study, run = make_study(split="test_task")
     add_scores(run, turn_success=0.25, **{"recall@1": 0.5})

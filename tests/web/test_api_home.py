@@ -30,6 +30,7 @@ def project():
     return factories.make_conversation(split=Split.TRAIN).dataset.project
 
 
+@pytest.mark.slow
 def test_a_recipe_is_prepared_once_with_an_estimate_first(project) -> None:
     client = client_of(factories.make_user("admin", project))
     told = client.get(PREPARE).json()
@@ -61,6 +62,7 @@ def test_preparing_is_for_who_may_train_and_starts_nothing_for_others(project) -
     assert client_of(factories.make_user("reader")).get(PREPARE).json()["parts"] == []
 
 
+@pytest.mark.slow
 def test_a_key_that_is_sent_again_gets_the_first_answer(project) -> None:
     client = client_of(factories.make_user("admin", project))
     first = client.post(PREPARE, headers={"Idempotency-Key": "a"}, content_type="application/json")
@@ -72,6 +74,7 @@ def test_a_key_that_is_sent_again_gets_the_first_answer(project) -> None:
     assert Job.objects.count() == 2
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_who_ask_at_the_same_moment_start_one_job() -> None:
     project = factories.make_conversation(split=Split.TRAIN).dataset.project

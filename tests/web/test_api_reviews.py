@@ -55,6 +55,7 @@ def test_a_verdict_is_given_as_on_the_page_and_asks_for_a_correction(trajectory,
     assert {one["id"] for one in listed} == {row["id"], whole.json()["id"]}
 
 
+@pytest.mark.slow
 def test_the_same_again_changes_nothing_and_another_takes_its_place(trajectory, reviewer) -> None:
     told = {"trajectory": trajectory.pk, "seq": 0}
     first = post(reviewer, "reviews", key="a", **told, verdict="agent_wrong")
@@ -147,6 +148,7 @@ def test_who_does_not_review_says_nothing_and_is_asked_nothing(trajectory, proje
     assert post(client, "review-queues", study=study.pk, choice="random").status_code == 403
 
 
+@pytest.mark.slow
 def test_a_program_goes_through_a_queue(trajectory, project, study, reviewer) -> None:
     admin = client_of(factories.make_user(Role.ADMIN, project))
     asked = {"study": study.pk, "choice": "random", "size": 2, "seed": 5}
@@ -189,6 +191,7 @@ def test_what_cannot_be_asked_for_is_told(project, study, told, words) -> None:
     assert not ReviewQueue.objects.exists()
 
 
+@pytest.mark.slow
 def test_hidden_gold_stays_hidden_and_other_projects_do_not_exist() -> None:
     hidden = factories.make_trajectory(conversation=factories.make_conversation(split="test_task"))
     project = hidden.run.dataset.project
@@ -221,6 +224,7 @@ def counts_told(client: Client, project: Project) -> set[int]:
     return of_page
 
 
+@pytest.mark.slow
 def test_no_count_of_reasons_or_steps_tells_of_hidden_gold() -> None:
     """Who asks before and after an admin has judged a hidden step would read the verdict off the count of its reason;
     the size of a queue of what differs or was found says how much of it there is."""

@@ -216,6 +216,7 @@ def test_a_setting_that_no_stage_would_read_is_refused_with_what_would(admin: Cl
     assert not Study.objects.exists()
 
 
+@pytest.mark.slow
 def test_a_study_is_cancelled_and_resumed(admin: Client, study_request: dict) -> None:
     url = f"/api/studies/{post(admin, '/api/studies/', study_request).json()['id']}/"
     assert admin.post(f"{url}cancel/").json()["cancel_requested"] is True
@@ -230,6 +231,7 @@ def test_a_repeated_request_with_the_same_key_starts_nothing(admin: Client, stud
     assert Study.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_a_new_key_or_another_user_starts_new_work(admin: Client, project: Project, study_request: dict) -> None:
     other = client_of(factories.make_user("admin", project))
     for client, key in ((admin, "one"), (admin, "two"), (other, "one"), (admin, ""), (admin, "")):
@@ -242,6 +244,7 @@ def test_a_key_is_not_reused_for_another_request(admin: Client, study_request: d
     assert post(admin, "/api/studies/", study_request | {"limit": 2}, key="abc").status_code == 422
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", ["[1]", '"words"'])
 def test_a_key_holds_for_a_body_that_is_no_object(admin: Client, study_request: dict, body: str) -> None:
     """Where nothing of the body is read, a client may send what it likes."""
@@ -285,6 +288,7 @@ def test_starting_work_is_limited_per_user_and_reading_is_not(admin: Client, pro
     assert post(other, "/api/exports/", body).status_code == 202
 
 
+@pytest.mark.slow
 def test_a_refused_start_costs_nothing_of_the_hour(
     admin: Client, project: Project, study_request: dict, monkeypatch
 ) -> None:
@@ -298,6 +302,7 @@ def test_a_refused_start_costs_nothing_of_the_hour(
     assert post(admin, "/api/exports/", asked | {"format": "nonsense"}).status_code == 429
 
 
+@pytest.mark.slow
 def test_a_request_that_is_sent_again_costs_nothing_of_the_hour(
     admin: Client, study_request: dict, monkeypatch
 ) -> None:
@@ -317,6 +322,7 @@ def test_a_refusal_leaves_the_starts_of_others_counted(admin: Client, project: P
     assert codes == [202, 403, 202, 403, 429, 403]
 
 
+@pytest.mark.slow
 def test_the_budget_of_a_study_is_set_at_its_start_and_changed_later(admin: Client, study_request: dict) -> None:
     found = post(admin, "/api/studies/", study_request | {"budget": {"tokens": 900}}).json()
     assert (found["budget_tokens"], found["budget_cost"], found["spent_tokens"]) == (900, None, 0)

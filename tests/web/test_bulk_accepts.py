@@ -51,6 +51,7 @@ def test_by_rest_one_reads_the_checks_and_accepts_what_is_green_once(db) -> None
     assert bad.status_code == 400
 
 
+@pytest.mark.slow
 def test_by_rest_only_verifiers_of_the_project_accept(db) -> None:
     campaign, items = make_green(2)
     body = {"campaign": campaign.pk, "items": [{"item": item, "version": 0} for item in items]}
@@ -68,6 +69,7 @@ def test_by_rest_only_verifiers_of_the_project_accept(db) -> None:
     assert accept(Client(), Authorization=f"Token {writing}") == 201
 
 
+@pytest.mark.slow
 def test_the_page_says_why_it_refuses_and_takes_nothing_for_granted(db) -> None:
     campaign, items = make_green(3)
     client = client_of(factories.make_user("reviewer", campaign.project))

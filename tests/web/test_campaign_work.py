@@ -166,6 +166,7 @@ def test_nobody_is_given_what_they_may_not_do(campaign: Campaign, admin: Client)
     assert not Assignment.objects.exclude(pk=rewrite.pk).exists()
 
 
+@pytest.mark.slow
 def test_what_shall_come_first_is_handed_out_first(campaign: Campaign, admin: Client) -> None:
     items = opened(campaign, 3)
     admin.post(address(campaign), {"priority": "first", "item": [items[2].pk]})
@@ -175,6 +176,7 @@ def test_what_shall_come_first_is_handed_out_first(campaign: Campaign, admin: Cl
     assert [item.pk for item in admin.get(address(campaign)).context["page"]] == [item.pk for item in order]
 
 
+@pytest.mark.slow
 def test_reviewers_read_and_change_nothing_and_others_see_nothing(judged: Campaign) -> None:
     item = Item.objects.filter(session__campaign=judged).first()
     reviewer = client_of(factories.make_user("reviewer", judged.project))
@@ -188,6 +190,7 @@ def test_reviewers_read_and_change_nothing_and_others_see_nothing(judged: Campai
     assert client_of(factories.make_user("admin")).get(address(judged)).status_code == 404
 
 
+@pytest.mark.slow
 def test_hidden_gold_is_neither_listed_nor_counted(campaign: Campaign) -> None:
     session = factories.make_session(campaign, tasks=2, steps=3, split="test_task", name="Secret")
     judge(make_rewrite(session), "return", code="unnatural")

@@ -65,6 +65,7 @@ def test_what_is_being_cancelled_keeps_nobody_from_beginning_anew(project: Proje
     assert ask(project, ada).status_code == 201
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_who_asks_twice_at_once_begins_one() -> None:
     project = factories.make_project(slug="shown")
@@ -84,6 +85,7 @@ def test_who_asks_twice_at_once_begins_one() -> None:
     assert Trajectory.objects.count() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_two_people_who_first_show_the_same_goal_at_once_share_it(project: Project, monkeypatch) -> None:
     store, both = ConversationStore.store, Barrier(2)
@@ -108,6 +110,7 @@ def test_two_people_who_first_show_the_same_goal_at_once_share_it(project: Proje
     assert (Conversation.objects.count(), Trajectory.objects.count()) == (1, 2)
 
 
+@pytest.mark.slow
 def test_what_is_begun_is_an_episode_that_its_maker_drives(project: Project) -> None:
     ada = factories.make_user(Role.REVIEWER, project, username="ada")
     answer = ask(project, ada)
@@ -126,6 +129,7 @@ def test_what_is_begun_is_an_episode_that_its_maker_drives(project: Project) -> 
     assert [client_of(ada).get(f"/{page}/").status_code for page in pages] == [200, 200, 200]
 
 
+@pytest.mark.slow
 def test_a_seed_that_nobody_names_is_another_each_time(project: Project) -> None:
     ada = factories.make_user(Role.REVIEWER, project)
     for _ in range(2):

@@ -34,6 +34,7 @@ def stands(episode: Trajectory) -> None:
     Drive.objects.get(trajectory=episode, state__in=Drive.OPEN).stand({"names": []}, b"\xff\xd8")
 
 
+@pytest.mark.slow
 def test_of_two_people_one_drives_and_the_other_is_told_who(episode: Trajectory) -> None:
     ada, bo = reviewer(episode, "ada"), reviewer(episode, "bo")
     token = does(episode, ada, "take").json()["token"]
@@ -48,6 +49,7 @@ def test_of_two_people_one_drives_and_the_other_is_told_who(episode: Trajectory)
     assert refused.json()["error"].startswith("Wait until what you did last is done")
 
 
+@pytest.mark.slow
 def test_whoever_lost_the_lease_can_do_nothing_more_and_another_takes_over(episode: Trajectory) -> None:
     ada, bo = reviewer(episode, "ada"), reviewer(episode, "bo")
     token = does(episode, ada, "take").json()["token"]
@@ -71,6 +73,7 @@ def test_two_windows_of_one_person_share_the_lease(episode: Trajectory) -> None:
     assert Drive.objects.get().state == "driven"
 
 
+@pytest.mark.slow
 def test_readers_watch_and_strangers_see_nothing(episode: Trajectory) -> None:
     reader = factories.make_user(Role.READER, episode.run.dataset.project)
     stranger = factories.make_user(Role.ADMIN, factories.make_project(slug="other"))

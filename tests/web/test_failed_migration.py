@@ -28,6 +28,7 @@ def divide(**_) -> None:
         cursor.execute("BEGIN; SELECT 1 / 0")
 
 
+@pytest.mark.slow
 def test_the_reason_is_what_is_told_last_and_the_next_start_may_try(something_to_migrate: None) -> None:
     with psycopg.connect(database_url(connection.settings_dict["NAME"]), autocommit=True) as other:
         pre_migrate.connect(divide)
@@ -42,6 +43,7 @@ def test_the_reason_is_what_is_told_last_and_the_next_start_may_try(something_to
             pre_migrate.disconnect(divide)
 
 
+@pytest.mark.slow
 def test_who_migrates_lets_go_of_the_lock(something_to_migrate: None) -> None:
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE django_session")

@@ -220,6 +220,7 @@ EDGES = """(rows) => rows.map((row) => [...row.querySelectorAll("td.n")].map((ce
 }))"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/", "/datasets/", "/studies/"])
 def test_counts_below_each_other_end_at_one_edge(app_server: AppServer, page: Page, sign_in, path: str) -> None:
     project = factories.make_project()

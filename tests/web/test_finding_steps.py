@@ -58,6 +58,7 @@ def test_steps_are_found_by_replies_prompts_errors_and_what_was_done(trajectory)
     ]
 
 
+@pytest.mark.slow
 def test_what_is_not_said_is_not_found_and_signs_stand_for_themselves(trajectory) -> None:
     assert "Not said" in found(trajectory, "w%llen")
     assert "<mark>100%</mark>" in found(trajectory, "100%")
@@ -75,6 +76,7 @@ def test_a_part_that_was_looked_through_says_so(trajectory, monkeypatch) -> None
     assert [seq for seq in range(4) if f'"{at(trajectory, seq)}"' in page] == [0]
 
 
+@pytest.mark.slow
 def test_nothing_is_found_where_gold_is_hidden() -> None:
     """Prompts of later steps hold earlier gold actions."""
     hidden = factories.make_trajectory(conversation=factories.make_conversation(split="test_task"))
@@ -84,6 +86,7 @@ def test_nothing_is_found_where_gold_is_hidden() -> None:
     assert "<mark>woollen</mark>" in found(hidden, "woollen", Role.ADMIN)
 
 
+@pytest.mark.slow
 def test_looking_is_given_up_in_time_with_a_sentence_and_the_page_is_there(trajectory, monkeypatch) -> None:
     real = TrajectoryStepQuerySet.saying
 

@@ -72,6 +72,7 @@ def test_what_was_not_scanned_as_it_is_now_waits_for_it() -> None:
     assert ScannedRun.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_workers_are_told_of_runs_to_scan_and_go_on_until_none_waits(monkeypatch) -> None:
     runs, told = [make_study()[1] for _ in range(2)], []
     monkeypatch.setattr(tasks.scan_runs, "delay", lambda: told.append("scan"))
@@ -85,6 +86,7 @@ def test_workers_are_told_of_runs_to_scan_and_go_on_until_none_waits(monkeypatch
     assert {row.run for row in ScannedRun.objects.all()} == set(runs)
 
 
+@pytest.mark.slow
 def test_a_scan_that_ends_with_an_error_keeps_no_other_run_waiting(monkeypatch) -> None:
     (_, bad), (_, good) = make_study(), make_study()
     broken = Scanner("broken", lambda step: 1 // 0, ())
@@ -140,6 +142,7 @@ def test_the_page_of_failures_shows_findings_and_each_leads_to_its_steps() -> No
     assert page_of(study, "?scanner=nonsense").context["page"].paginator.count == 4
 
 
+@pytest.mark.slow
 def test_findings_of_test_splits_are_hidden_where_gold_is() -> None:
     study, run = make_study("test_task")
     RunScan(run).store()
@@ -166,6 +169,7 @@ def judge(study: Study, step: TrajectoryStep, verdict: str, reason: str = "") ->
     Review.objects.give(step.trajectory, step, user, verdict, reason_of(study, reason) if reason else None)
 
 
+@pytest.mark.slow
 def test_scanners_are_validated_on_what_people_judged() -> None:
     """Of four that the scanner of siblings found people say two are, one is not, and of one not why; one loop of two
     was called so, and a step was called a loop that the scanner missed."""
@@ -202,6 +206,7 @@ def test_what_people_were_never_offered_to_say_validates_nothing() -> None:
     assert validate(factories.make_user(Role.ADMIN, study.project), study.project)["sibling"] == NOT_JUDGED
 
 
+@pytest.mark.slow
 def test_people_are_asked_for_what_a_scanner_found_and_that_says_nothing_of_what_it_misses() -> None:
     study, run = make_study()
     RunScan(run).store()

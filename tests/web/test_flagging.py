@@ -55,6 +55,7 @@ def test_what_says_nothing_is_answered_with_what_to_do(conversation, told, words
     assert not TurnCorrection.objects.exists()
 
 
+@pytest.mark.slow
 def test_who_may_not_ask_is_offered_nothing_and_refused() -> None:
     hidden = factories.make_conversation(split="test_task")
     address = reverse("dataset", args=[hidden.dataset.name])

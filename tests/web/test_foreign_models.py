@@ -39,6 +39,7 @@ def asked(client: Client, dataset, named: str, **overrides: str) -> tuple[int, s
     return answer.status_code, answer.content.decode().replace(named, "NAME")
 
 
+@pytest.mark.slow
 def test_a_study_of_strangers_hears_what_it_hears_of_no_model(theirs, tmp_path) -> None:
     dataset = factories.make_conversation().dataset
     client = member_of(dataset)

@@ -368,6 +368,7 @@ def test_every_route_is_walked_with_the_same_addresses_in_both_worlds(in_both_wo
     assert len(one) > 400
 
 
+@pytest.mark.slow
 def test_the_worlds_are_full(in_both_worlds) -> None:
     one, other = in_both_worlds(counted)
     assert one == other

@@ -99,6 +99,7 @@ def test_no_side_channel_tells_the_worlds_apart(in_both_worlds: Callable[..., li
     assert any("cursor=" in name for name in one)
 
 
+@pytest.mark.slow
 def test_the_cursor_of_pages_does_not_tell_their_place_among_hidden_ones(
     in_both_worlds: Callable[..., list[Any]],
 ) -> None:

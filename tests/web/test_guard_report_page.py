@@ -41,6 +41,7 @@ def test_an_admin_lists_adds_and_removes_rules(db: None) -> None:
     assert not GuardRule.objects.exists()
 
 
+@pytest.mark.slow
 def test_a_rule_of_an_address_is_said_to_hold_in_live_runs_alone(dataset) -> None:
     admin = client_of(factories.make_user(Role.ADMIN, dataset.project))
     page = reverse("guard-report", args=[dataset.project.slug], query={"dataset": dataset.name})

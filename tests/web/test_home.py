@@ -58,6 +58,7 @@ def test_an_annotator_sees_what_an_open_campaign_has_for_them_and_starts_it_with
     assert "1 of them yours already" in card(home(client), "To decompose")
 
 
+@pytest.mark.slow
 def test_returned_work_comes_first_with_what_is_wrong_and_is_not_counted_twice(campaign: Campaign) -> None:
     annotator = factories.make_user("annotator", campaign.project)
     mine = factories.make_assignment(
@@ -81,6 +82,7 @@ def test_returned_work_comes_first_with_what_is_wrong_and_is_not_counted_twice(c
     assert "1 item waits for you" in page
 
 
+@pytest.mark.slow
 def test_who_has_handed_in_a_few_sees_their_own_pace(campaign: Campaign) -> None:
     annotator = factories.make_user("annotator", campaign.project)
     for _ in range(2):
@@ -96,6 +98,7 @@ def test_who_has_handed_in_a_few_sees_their_own_pace(campaign: Campaign) -> None
         assert "your pace: 2 min each, about 4 min in all" in card(source(client.get(page)), "To decompose")
 
 
+@pytest.mark.slow
 def test_nothing_waits_where_the_role_may_not_or_others_have_it(campaign: Campaign) -> None:
     item = factories.make_item(factories.make_session(campaign))
     assert "Nothing waits for you" in home(client_of(factories.make_user("reader", campaign.project)))
@@ -114,6 +117,7 @@ def test_a_manager_sees_what_holds_a_campaign_up(campaign: Campaign) -> None:
     assert "1 left to decompose" not in home(client_of(factories.make_user("reader", campaign.project)))
 
 
+@pytest.mark.slow
 def test_what_runs_is_counted_apart_from_what_waits_and_stands_first() -> None:
     study, run = make_study()
     Run.objects.filter(pk=run.pk).update(state="queued", step_count=12)
@@ -130,6 +134,7 @@ def test_what_runs_is_counted_apart_from_what_waits_and_stands_first() -> None:
     assert "1 more waits" in under_way
 
 
+@pytest.mark.slow
 def test_when_a_study_ended_is_said_of_it_and_not_when_it_began() -> None:
     study, run = make_study()
     now = timezone.now()
@@ -173,6 +178,7 @@ def test_a_reviewer_sees_the_runs_to_look_at_the_worst_first(campaign: Campaign)
         assert "Runs to look at" not in home(client_of(other))
 
 
+@pytest.mark.slow
 def test_a_researcher_sees_the_next_sensible_thing() -> None:
     study, run = make_study()
     admin, reader = (client_of(factories.make_user(role, study.project)) for role in ("admin", "reader"))
@@ -220,6 +226,7 @@ def test_no_link_of_any_page_is_refused(role: str) -> None:
     assert refused == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["admin", "annotator", "reviewer", "reader"])
 @first_is_quick("name", TOURS)
 @first_is_quick("is_empty", [True, False])
@@ -268,6 +275,7 @@ def test_a_tour_that_is_not_there_shows_nothing(tour: str) -> None:
     assert page.context["tour"] is None
 
 
+@pytest.mark.slow
 def test_the_steps_worth_a_look_are_of_the_best_run_one_for_each_reason_with_their_pages() -> None:
     study, run = make_study()
     add_scores(run, element_accuracy=0.3, turn_success=0.3)
@@ -286,6 +294,7 @@ def test_the_steps_worth_a_look_are_of_the_best_run_one_for_each_reason_with_the
     assert 'sandbox loading="lazy"' in shown
 
 
+@pytest.mark.slow
 def test_who_may_not_see_gold_is_told_of_no_wrong_step() -> None:
     study, run = make_study(split="test_task")
     add_scores(run, element_accuracy=0.3, turn_success=0.3)
@@ -293,6 +302,7 @@ def test_who_may_not_see_gold_is_told_of_no_wrong_step() -> None:
     assert 'id="worth-a-look"' not in home(client_of(factories.make_user("annotator", study.project)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("split", "sees", "asked"), [("train", False, True), ("test_task", True, True), ("test_task", False, False)]
 )

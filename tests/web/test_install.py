@@ -138,6 +138,7 @@ def test_the_named_python_is_taken_or_refused(machine: Machine) -> None:
     assert machine.chosen == "mine"
 
 
+@pytest.mark.slow
 def test_an_environment_that_works_is_kept_and_one_whose_python_went_is_made_again(machine: Machine) -> None:
     machine.add("python3.11", "3.11")
     machine.install()

@@ -34,6 +34,7 @@ def test_a_study_shows_which_shards_lost_their_worker(role: str, sees: bool) -> 
     assert "Its worker died 3 times" in page
 
 
+@pytest.mark.slow
 def test_a_shard_that_went_well_in_the_end_is_no_trouble() -> None:
     """Its first worker died; what the second did is there."""
     project = factories.make_project()

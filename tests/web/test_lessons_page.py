@@ -95,6 +95,7 @@ def test_counting_reads_neither_conversations_nor_runs_and_no_more_often_for_mor
     assert len(after) == len(before)
 
 
+@pytest.mark.slow
 def test_a_page_compares_the_runs_of_few_models_and_the_next_page_those_of_others(trajectory, monkeypatch) -> None:
     dataset = trajectory.run.dataset
     names = [f"taught-{number}" for number in range(5)]
@@ -139,6 +140,7 @@ def held_out(trajectory: Trajectory, model: str, right: int) -> None:
     TrajectoryStep.objects.filter(trajectory=made, seq__lt=right).update(success=True)
 
 
+@pytest.mark.slow
 def test_what_it_changed_is_shown_with_its_interval_to_those_who_see_the_gold(trajectory, models) -> None:
     held_out(trajectory, "plain", right=1)
     held_out(trajectory, "taught", right=3)
@@ -152,6 +154,7 @@ def test_what_it_changed_is_shown_with_its_interval_to_those_who_see_the_gold(tr
     assert "2, 0" not in hidden
 
 
+@pytest.mark.slow
 def test_a_model_is_told_beside_one_without_lessons_whenever_that_ran(trajectory, models) -> None:
     """Another that was taught is no measure of teaching, however new its run is."""
     dataset = trajectory.run.dataset
@@ -172,6 +175,7 @@ def test_a_model_is_told_beside_one_without_lessons_whenever_that_ran(trajectory
     assert "Before" not in page
 
 
+@pytest.mark.slow
 def test_a_study_of_both_is_started_by_those_who_may(trajectory, models, monkeypatch) -> None:
     held_out(trajectory, "plain", right=1)
     dataset = trajectory.run.dataset

@@ -70,6 +70,7 @@ def test_no_style_has_an_old_name() -> None:
     assert old_in(sorted(names)) == []
 
 
+@pytest.mark.slow
 def test_no_json_key_of_ours_has_an_old_name() -> None:
     sources = {name: path.read_text("utf-8") for name, path in modules().items() if name.startswith(JSON_OF_OURS)}
     assert {name: found for name, source in sources.items() if (found := keys(source) & OLD_KEYS)} == {}

@@ -79,6 +79,7 @@ def test_whoever_is_not_invited_is_not_let_in(provider) -> None:
     assert not User.objects.exists()
 
 
+@pytest.mark.slow
 def test_an_invitation_link_lets_in_once(provider) -> None:
     project = factories.make_project()
     _, secret = Invite.objects.issue(project=project, role="reviewer")
@@ -95,6 +96,7 @@ def test_an_invitation_link_lets_in_once(provider) -> None:
     assert not is_in(second)
 
 
+@pytest.mark.slow
 def test_an_invited_address_lets_in_if_the_provider_has_verified_it(provider) -> None:
     Invite.objects.issue(project=factories.make_project(), role="reader", email="Mo@example.edu")
     provider.claims["email_verified"] = False
@@ -107,6 +109,7 @@ def test_an_invited_address_lets_in_if_the_provider_has_verified_it(provider) ->
     assert is_in(verified)
 
 
+@pytest.mark.slow
 def test_an_admin_invites_an_address_on_the_page(provider) -> None:
     project = factories.make_project()
     admin = Client()
@@ -118,6 +121,7 @@ def test_an_admin_invites_an_address_on_the_page(provider) -> None:
     assert Membership.objects.filter(project=project, role="reader", user__email="mo@example.edu").exists()
 
 
+@pytest.mark.slow
 def test_an_allowed_domain_lets_in_without_any_project(provider, settings) -> None:
     settings.OIDC_ALLOWED_DOMAINS = {"example.edu"}
     for address in ("mo@example.edu.evil.example", "example.edu", "mo@evil.example"):
@@ -146,6 +150,7 @@ def test_an_address_never_finds_an_account_that_exists(provider, settings) -> No
     assert not SocialAccount.objects.filter(user=owner).exists()
 
 
+@pytest.mark.slow
 def test_somebody_signed_in_links_and_unlinks_it(provider) -> None:
     owner = factories.make_user(username="ada", password=PASSWORD)
     client = Client()
@@ -161,6 +166,7 @@ def test_somebody_signed_in_links_and_unlinks_it(provider) -> None:
     assert set(AccessEvent.objects.filter(action="identity").values_list("what", flat=True)) >= {"unlinked oidc"}
 
 
+@pytest.mark.slow
 def test_an_identity_of_one_account_cannot_be_linked_to_another(provider, settings) -> None:
     settings.OIDC_ALLOWED_DOMAINS = {"example.edu"}
     come(Client())
@@ -172,6 +178,7 @@ def test_an_identity_of_one_account_cannot_be_linked_to_another(provider, settin
     assert not SocialAccount.objects.filter(user=thief).exists()
 
 
+@pytest.mark.slow
 def test_a_second_factor_is_asked_for_here_too(provider, settings) -> None:
     settings.OIDC_ALLOWED_DOMAINS = {"example.edu"}
     come(Client())

@@ -289,6 +289,7 @@ def test_every_route_with_an_object_is_in_these_tests() -> None:
     assert set(routes(get_resolver())) - OPEN == set(PAGES)
 
 
+@pytest.mark.slow
 @first_is_quick("role", ROLES)
 def test_objects_of_another_project_do_not_exist(role: str, world: World) -> None:
     client = client_of(factories.make_user(role))
@@ -309,6 +310,7 @@ def test_by_no_method_is_anything_told_of_them(method: str, world: World) -> Non
     assert {name: status for name, status in found.items() if status not in (404, 405)} == {}
 
 
+@pytest.mark.slow
 @first_is_quick("role", ROLES)
 def test_a_role_gets_what_it_may_and_is_refused_the_rest(role: str, world: World) -> None:
     client = client_of(factories.make_user(role, world.project, sees_test_gold=True))
@@ -321,6 +323,7 @@ def test_a_role_gets_what_it_may_and_is_refused_the_rest(role: str, world: World
     assert {name: status for name, status in found.items() if status != 404 or name not in NOTHING_THERE} == {}
 
 
+@pytest.mark.slow
 def test_somebody_who_is_not_signed_in_is_sent_to_sign_in_or_told_so(world: World) -> None:
     for name in PAGES:
         answer = ask(Client(), name, world)

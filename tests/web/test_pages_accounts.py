@@ -44,6 +44,7 @@ def test_signing_out_needs_a_post() -> None:
     assert "_auth_user_id" not in client.session
 
 
+@pytest.mark.slow
 def test_an_invitation_makes_an_account_with_its_role_and_signs_it_in() -> None:
     project = factories.make_project()
     client = Client()
@@ -192,6 +193,7 @@ def link_of(answer) -> str:
     return "/invites/" + answer.context["link"].split("/")[-2] + "/"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["removed", "demoted", "closed", "deleted"])
 def test_an_invitation_ends_with_the_right_to_invite(loss: str) -> None:
     """Or an admin who is sent away keeps a door open, as an admin, for a week."""
@@ -235,6 +237,7 @@ def test_a_reset_link_gives_no_account_away_that_others_trust_since(since: str) 
     assert user.check_password(PASSWORD) == (since == "nothing")
 
 
+@pytest.mark.slow
 def test_a_new_password_ends_older_links_to_set_one() -> None:
     """Two links were made, one of them fell into wrong hands: after the other one was used it opens nothing."""
     user, other = factories.make_user(), factories.make_user()

@@ -85,6 +85,7 @@ def listed(client: Client, dataset: Dataset, query: str) -> list[str]:
     return [row.source_id for row in page]
 
 
+@pytest.mark.slow
 def test_filters_narrow_the_list_and_nonsense_is_ignored() -> None:
     dataset = factories.make_dataset()
     one = factories.make_conversation(dataset=dataset, source_id="one")
@@ -168,6 +169,7 @@ def test_every_view_of_the_page_can_be_opened(tab: str) -> None:
     text(member_client(step.turn.conversation.dataset).get(f"/steps/{step.pk}/?tab={tab}"))
 
 
+@pytest.mark.slow
 def test_recorded_text_is_escaped_wherever_it_is_shown() -> None:
     attack = "<script>alert(1)</script><img src=x onerror=alert(2)>"
     conversation = factories.make_conversation(turns=0, source_id=attack)
@@ -222,6 +224,7 @@ def hidden_step() -> Step:
     return Step.objects.get(pk=step.pk)
 
 
+@pytest.mark.slow
 def test_hidden_gold_leaves_no_trace_on_any_view_of_the_step() -> None:
     step = hidden_step()
     client = member_client(step.turn.conversation.dataset, "annotator")

@@ -50,6 +50,7 @@ def test_the_points_can_be_had_as_csv(study: Study) -> None:
     assert {row["plot"] for row in rows} == {"recall", "by_turn", "by_website", "seconds"}
 
 
+@pytest.mark.slow
 def test_every_plot_has_its_own_csv(study: Study) -> None:
     reader = study_client(study)
     page = source(reader.get(f"/studies/{study.pk}/plots/"))

@@ -194,6 +194,7 @@ def test_a_preview_asks_what_the_recipe_asks_in_the_words_of_the_pack(name, data
     assert found.asked[-1].messages[-1].role == "user"
 
 
+@pytest.mark.slow
 def test_the_page_shows_the_questions_with_their_roles(dataset, admin) -> None:
     row = factories.make_prompt_pack(dataset.project, "own", trajectory_system="Go <on>.")
     step = last_step(dataset)
@@ -209,6 +210,7 @@ def test_the_page_shows_the_questions_with_their_roles(dataset, admin) -> None:
     assert f'href="/prompts/steps/{step.pk}/?pack=' in said(admin, f"/prompts/{row.pk}/")
 
 
+@pytest.mark.slow
 def test_a_step_whose_gold_is_hidden_is_not_previewed(dataset) -> None:
     hidden, shown = last_step(dataset, Split.TEST_TASK), last_step(dataset)
     reader = client_of(factories.make_user("reader", dataset.project))
@@ -227,6 +229,7 @@ def test_a_page_that_cannot_be_read_is_said(dataset, admin) -> None:
     assert not Run.objects.exists()
 
 
+@pytest.mark.slow
 def test_a_recipe_is_derived_with_a_pack_of_its_project_only(dataset, admin) -> None:
     from tests.web.test_pages_recipes import form_data
 

@@ -66,6 +66,7 @@ def test_where_all_recipes_can_run_no_others_are_told_of(monkeypatch: pytest.Mon
     assert "the others" not in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("url", ["/", "/recipes/", "/studies/new/", "/api/recipes/"])
 def test_more_recipes_ask_the_database_no_more_often(url: str) -> None:
     project = factories.make_project()
@@ -101,6 +102,7 @@ def test_a_recipe_has_its_stages_settings_and_quirks_in_words(name: str) -> None
         assert f"{100 * cell.value:.2f}".rstrip("0").rstrip(".") in said
 
 
+@pytest.mark.slow
 def test_a_recipe_shows_what_it_has_reached_here_beside_its_relatives() -> None:
     study, own = make_study(recipe_name="grounded")
     other = factories.make_run(
@@ -187,6 +189,7 @@ def test_a_recipe_is_drawn_with_what_flows_between_its_stages() -> None:
     assert "3 exemplars" in boxes[2][1]
 
 
+@pytest.mark.slow
 def test_a_recipe_leads_to_its_runs_here_that_one_may_see() -> None:
     run = factories.make_run(state="done", recipe_name="grounded", split="test_task")
     factories.make_run(run.dataset, state="failed", recipe_name="grounded")
@@ -311,6 +314,7 @@ def printed(*arguments: str) -> str:
     return out.getvalue()
 
 
+@pytest.mark.slow
 def test_the_command_lists_what_the_page_lists() -> None:
     make_recipe()
     said = printed()

@@ -172,6 +172,7 @@ def test_steps_in_which_the_agent_failed_are_told_apart_in_the_bar() -> None:
     assert state["bar"] == [pytest.approx(5 / 6), pytest.approx(1 / 6), 0.0]
 
 
+@pytest.mark.slow
 def test_both_metric_sets_can_be_shown_and_the_studys_own_comes_first() -> None:
     study, run = make_study()
     add_scores(run, turn_success=0.25)
@@ -213,6 +214,7 @@ def test_how_many_more_conversations_are_needed_is_said_where_it_is_more(more: f
     assert tables.ScoreTable("test_task", [], more=more).times == said
 
 
+@pytest.mark.slow
 def test_what_intervals_do_not_tell_apart_lies_on_one_band_and_a_link_compares_it() -> None:
     study, best = make_study()
     close, far = (factories.make_run(best.dataset, split=best.split, recipe_name=name) for name in ("close", "far"))
@@ -279,6 +281,7 @@ def test_before_the_first_results_it_says_what_its_worker_is_at() -> None:
     assert detail.startswith("loading models")
 
 
+@pytest.mark.slow
 def test_watch_opens_the_replay_of_what_is_being_decided() -> None:
     study, run = make_study()
     client, address = study_client(study), f"/studies/{study.pk}/"
@@ -292,6 +295,7 @@ def test_watch_opens_the_replay_of_what_is_being_decided() -> None:
     assert "Watch" in page
 
 
+@pytest.mark.slow
 def test_settings_that_differ_from_the_recipe_are_named() -> None:
 
     changed = literature.override(literature.get("grounded"), {"rank.top_k": "20"})
@@ -370,6 +374,7 @@ def test_late_turns_share_one_slice() -> None:
     assert [(row.name, row.turns) for row in rows][-2:] == [("5", 1), ("6+", 3)]
 
 
+@pytest.mark.slow
 def test_failed_steps_can_be_listed_by_reason_and_lead_to_their_replay() -> None:
     study, run = make_study()
     client = study_client(study)
@@ -432,6 +437,7 @@ def test_mistakes_in_the_form_are_told_at_their_field(fields: dict, field: str, 
     assert not Study.objects.exists()
 
 
+@pytest.mark.slow
 def test_what_few_studies_change_is_folded_away_until_something_of_it_is_filled_in() -> None:
     dataset = factories.make_conversation().dataset
     client = client_of(factories.make_user("admin", dataset.project))
@@ -473,6 +479,7 @@ def test_a_study_without_anything_to_do_says_so_in_the_form() -> None:
     assert "has no conversation with steps" in page
 
 
+@pytest.mark.slow
 def test_a_study_is_cancelled_and_resumed_from_its_page() -> None:
     dataset = factories.make_conversation().dataset
     client = client_of(factories.make_user("admin", dataset.project))
@@ -487,6 +494,7 @@ def test_a_study_is_cancelled_and_resumed_from_its_page() -> None:
     assert study.runs.get().state == "queued"
 
 
+@pytest.mark.slow
 def test_the_budget_of_a_study_that_asks_an_endpoint_is_shown_and_changed() -> None:
     study, _ = make_study(recipe=literature.to_dict(literature.get("bare")))
     client = study_client(study, "admin")
@@ -502,6 +510,7 @@ def test_the_budget_of_a_study_that_asks_an_endpoint_is_shown_and_changed() -> N
         assert study_client(study, role).post(f"/studies/{study.pk}/budget/", {}).status_code == 403
 
 
+@pytest.mark.slow
 def test_resuming_a_complete_study_says_that_nothing_is_left() -> None:
     study, _ = make_study()
     client = study_client(study, "admin")
@@ -548,6 +557,7 @@ def test_a_run_lists_its_trajectories_with_accuracies_and_first_failure() -> Non
     assert row.operation_f1 == pytest.approx(1 / 3)
 
 
+@pytest.mark.slow
 def test_what_was_right_at_single_steps_is_hidden_where_gold_is() -> None:
     study, run = make_study(split="test_task")
     assert "gold hidden" in study_client(study).get(f"/runs/{run.pk}/").content.decode()
@@ -570,6 +580,7 @@ def test_recipes_are_listed_by_paper_with_what_they_lack() -> None:
     assert "Agent Workflow Memory" in page
 
 
+@pytest.mark.slow
 def test_home_shows_what_is_ones_own() -> None:
     study, _ = make_study()
     factories.make_job(study.project, params={"format": "jsonl", "name": "ours"})
@@ -580,11 +591,13 @@ def test_home_shows_what_is_ones_own() -> None:
     assert other.name not in page
 
 
+@pytest.mark.slow
 def test_an_empty_home_names_the_next_action_of_the_role() -> None:
     assert "import some" in client_of(factories.make_user("admin")).get("/").content.decode()
     assert "Ask an admin" in client_of(factories.make_user()).get("/").content.decode()
 
 
+@pytest.mark.slow
 def test_pages_count_where_another_action_was_done_than_was_chosen_by_value() -> None:
     study, run = make_study()
     recipe = literature.override(literature.get("wma"), {"imagine.loop": "mind2web"})

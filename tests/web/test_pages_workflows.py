@@ -244,6 +244,7 @@ def test_the_memory_page_shows_how_sure_the_world_model_is_and_how_often_it_is_r
     assert "Predicts by 1 transition. There were no steps to fit its confidence on." in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "sent", "params"),
     [
@@ -309,6 +310,7 @@ def step(dataset) -> Step:
     return Step.objects.filter(turn__conversation__dataset=dataset).order_by("pk").first()
 
 
+@pytest.mark.slow
 def test_a_person_corrects_a_models_rationale_and_both_are_kept(dataset, step) -> None:
     factories.make_rationale(step, text="By the model.", source="model", model_name="test-model")
     client = client_of(dataset, username="maria")
@@ -334,6 +336,7 @@ def test_others_read_rationales_only(dataset, step, role) -> None:
     assert write(client, step=step.pk, text="x").status_code == 403
 
 
+@pytest.mark.slow
 def test_rationales_of_a_test_split_are_for_those_who_see_gold(dataset, step) -> None:
     type(step.turn.conversation).objects.update(split="test_task")
     factories.make_rationale(step, text="Because it is gold.")

@@ -56,6 +56,7 @@ def test_an_anonymous_request_to_start_work_is_answered_401(noun: str) -> None:
     assert Client().post(f"/api/{noun}/", {}, content_type="application/json").status_code == 401
 
 
+@pytest.mark.slow
 def test_anonymous_requests_for_rows_are_answered_401(world: World) -> None:
     for url in (*world.details(), *world.reads()):
         assert Client().get(url).status_code == 401, url
@@ -64,6 +65,7 @@ def test_anonymous_requests_for_rows_are_answered_401(world: World) -> None:
     assert Client().post("/api/assignments/claim/").status_code == 401
 
 
+@pytest.mark.slow
 @first_is_quick("role", ROLES)
 def test_rows_of_another_project_do_not_exist(role: str, world: World) -> None:
     client = client_of(factories.make_user(role))
@@ -73,6 +75,7 @@ def test_rows_of_another_project_do_not_exist(role: str, world: World) -> None:
         assert client.post(world.fill(route)).status_code == 404, route
 
 
+@pytest.mark.slow
 @first_is_quick("role", ROLES)
 def test_lists_leave_out_rows_of_other_projects(role: str, world: World) -> None:
     user = factories.make_user(role)
@@ -84,6 +87,7 @@ def test_lists_leave_out_rows_of_other_projects(role: str, world: World) -> None
         assert world.keys[noun] not in {row.get("id", row.get("sha256")) for row in rows}, noun
 
 
+@pytest.mark.slow
 @first_is_quick("role", ROLES)
 def test_members_of_every_role_read_all_rows_of_their_project(role: str, world: World) -> None:
     client = client_of(factories.make_user(role, world.project))

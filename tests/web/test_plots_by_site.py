@@ -75,6 +75,7 @@ def test_each_measure_has_a_value_for_each_site(study: Study) -> None:
     }
 
 
+@pytest.mark.slow
 def test_measures_are_kept_when_a_run_is_scored_and_computed_where_more_was_played(
     study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,6 +92,7 @@ def test_measures_are_kept_when_a_run_is_scored_and_computed_where_more_was_play
     assert by_site(study) == later
 
 
+@pytest.mark.slow
 def test_one_conversation_has_no_interval_and_says_how_many_there_were(study: Study) -> None:
     page = source(study_client(study).get(f"/studies/{study.pk}/plots/"))
     for title in ("Turns that succeed", "Changes that nobody asked for, a turn"):

@@ -74,6 +74,7 @@ def test_the_api_answers_with_the_sentence_of_the_command(setting, dataset, admi
     assert not Study.objects.exists()
 
 
+@pytest.mark.slow
 @cases
 def test_the_form_of_a_study_says_it_at_the_settings_and_keeps_them(setting, dataset, admin) -> None:
     typed = f"recall.k=2\n{setting}={REFUSED[setting][0]}"

@@ -10,6 +10,7 @@ from tests.annotations.test_release_making import released, small_dataset
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.mark.slow
 def test_a_release_is_made_and_compared_with_keys_only(app_server, page: Page, sign_in) -> None:
     dataset = small_dataset(licence="CC0")
     released(dataset, "1.0")

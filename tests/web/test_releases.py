@@ -50,6 +50,7 @@ def addresses(dataset: Dataset, version: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 @first_is_quick("role", ["admin", "reviewer", "annotator", "reader"])
 def test_members_read_releases_and_admins_make_them(role: str) -> None:
     dataset = small_dataset()
@@ -63,6 +64,7 @@ def test_members_read_releases_and_admins_make_them(role: str) -> None:
     assert exports.status_code == (302 if role in ("admin", "reviewer") else 403)
 
 
+@pytest.mark.slow
 def test_releases_of_others_do_not_exist() -> None:
     dataset = small_dataset()
     released(dataset)
@@ -75,6 +77,7 @@ def test_releases_of_others_do_not_exist() -> None:
     assert own.get(reverse("release-diff", args=[dataset.name]), {"from": "1.0", "to": "9.9"}).status_code == 404
 
 
+@pytest.mark.slow
 def test_a_release_is_made_from_its_page() -> None:
     dataset = private_dataset()
     client = member(dataset, "admin", username="maker")
@@ -107,6 +110,7 @@ def test_the_newest_release_comes_first_with_a_link_to_what_changed() -> None:
     assert f"{reverse('release-diff', args=[dataset.name])}?from=1.0&amp;to=1.1" in text(page)
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_said_at_the_field() -> None:
     dataset = small_dataset()
     released(dataset)
@@ -117,6 +121,7 @@ def test_what_is_wrong_is_said_at_the_field() -> None:
     assert "There is a release 1.0" in page
 
 
+@pytest.mark.slow
 def test_a_large_dataset_is_released_by_a_job_that_its_page_follows(monkeypatch) -> None:
     monkeypatch.setattr(views, "AT_ONCE", 1)
     dataset = private_dataset()
@@ -135,6 +140,7 @@ def test_a_large_dataset_is_released_by_a_job_that_its_page_follows(monkeypatch)
     assert dataset.releases.get().checks["accepted"]
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_a_large_release_is_said_at_once_or_at_the_end_of_the_job(monkeypatch) -> None:
     monkeypatch.setattr(views, "AT_ONCE", 1)
     dataset = small_dataset()
@@ -177,6 +183,7 @@ def test_redact_buttons_take_out_one_text_or_a_kind() -> None:
     assert "not in the dataset any more" in text(again)
 
 
+@pytest.mark.slow
 def test_a_difference_hides_gold_of_test_splits() -> None:
     dataset = small_dataset()
     released(dataset)
@@ -194,6 +201,7 @@ def test_a_difference_hides_gold_of_test_splits() -> None:
     assert facts["counts"] == {"added": 0, "removed": 0, "changed": 2, "same": 2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sees", "splits"), [(True, ["test_task", "train"]), (False, ["train"])])
 def test_exports_of_a_release_are_the_frozen_content(sees: bool, splits: list[str]) -> None:
     dataset = small_dataset()

@@ -68,6 +68,7 @@ def test_what_agents_and_people_wrote_stays_text():
     assert "<img" not in text
 
 
+@pytest.mark.slow
 def test_pages_beyond_what_a_file_may_hold_are_left_out_those_of_wrong_steps_last(monkeypatch):
     monkeypatch.setattr(file, "MAX_PAGES", 2)
     text = file.ReplayFile(make_replay().trajectory).made().decode()
@@ -79,6 +80,7 @@ def test_pages_beyond_what_a_file_may_hold_are_left_out_those_of_wrong_steps_las
     assert 'class="packed"' not in file.ReplayFile(make_replay().trajectory).made().decode()
 
 
+@pytest.mark.slow
 def test_who_may_not_export_or_see_the_gold_gets_neither_file_nor_link():
     world = make_replay(split="test_task")
     for what in ("file", "share"):

@@ -66,6 +66,7 @@ def test_a_trajectory_without_steps_waits_under_its_own_address():
     assert data_of(response)["progress"]["steps"] == []
 
 
+@pytest.mark.slow
 def test_every_step_has_an_address_also_before_it_is_decided():
     world = make_replay(2)
     client, base = reader_of(world), f"/trajectories/{world.trajectory.pk}/steps"
@@ -164,6 +165,7 @@ def test_the_tree_of_an_agent_that_named_a_text_shows_the_element_around_it():
     assert [1, "p", "x · Hello", "2"] in tree.json()["lines"]
 
 
+@pytest.mark.slow
 def test_a_reader_of_a_test_split_sees_no_gold_and_is_told_so():
     world = make_replay(split="test_task")
     client = reader_of(world)
@@ -202,6 +204,7 @@ def test_a_reader_who_may_see_test_gold_sees_it():
     assert view["detail"]["gold"]["node_ids"] == ["21"]
 
 
+@pytest.mark.slow
 def test_neighbours_are_the_conversations_around_it_in_the_run():
     world = make_replay()
     run, dataset = world.trajectory.run, world.trajectory.run.dataset

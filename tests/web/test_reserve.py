@@ -36,6 +36,7 @@ def free(folder: Path) -> int:
     return shutil.disk_usage(folder).free
 
 
+@pytest.mark.slow
 def test_room_is_kept_back_given_up_when_the_disk_is_full_and_kept_again(disk: Path) -> None:
     before = free(disk)
     reserve.look_after(disk)
@@ -57,6 +58,7 @@ def test_room_is_kept_back_given_up_when_the_disk_is_full_and_kept_again(disk: P
     assert file.stat().st_size == reserve.RESERVE_BYTES
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_back_on_a_disk_with_little_room_or_none_at_all(disk: Path, tmp_path: Path) -> None:
     (disk / "filler").write_bytes(bytes(free(disk) - reserve.ROOM_BYTES + MIB))
     reserve.look_after(disk)

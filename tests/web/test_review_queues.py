@@ -44,6 +44,7 @@ def queue_of(study: Study, choice: str = "random", size: int = 100, **more) -> R
     return make_queue(None, study, QueueDemand(choice, size, **({"overlap": 1} | more)))
 
 
+@pytest.mark.slow
 def test_an_admin_asks_and_a_reviewer_is_led_from_step_to_step(study, project, trajectory, admin) -> None:
     asked = {"study": study.pk, "choice": "random", "size": "2", "overlap": "1"}
     answer = admin.post(reverse("review-queues"), asked)

@@ -80,6 +80,7 @@ def test_only_reviewers_and_admins_may(trajectory, project, role) -> None:
     assert not Review.objects.exists()
 
 
+@pytest.mark.slow
 def test_reviews_of_hidden_gold_are_hidden_with_it() -> None:
     hidden = factories.make_trajectory(conversation=factories.make_conversation(split="test_task"))
     project = hidden.run.dataset.project

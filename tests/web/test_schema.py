@@ -128,6 +128,7 @@ def test_refusals_are_what_the_schema_says(schema: dict[str, Any]) -> None:
         check_answer(schema, f"{noun}/", _post(reader, noun, {}), 400 if reads_first else 403, "post")
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_refused_starts_are_what_the_schema_says(schema: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     world: World = make_world("train")

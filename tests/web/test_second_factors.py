@@ -44,6 +44,7 @@ def first_half(client: Client) -> None:
     assert "_auth_user_id" not in client.session
 
 
+@pytest.mark.slow
 def test_codes_are_set_up_on_the_account_page_and_asked_for_from_then_on(ada) -> None:
     client = Client()
     client.post("/login/", {"username": "ada", "password": PASSWORD})
@@ -74,6 +75,7 @@ def test_a_code_works_once(protected) -> None:
     assert "_auth_user_id" not in second.session
 
 
+@pytest.mark.slow
 def test_wrong_codes_are_throttled_with_the_same_counts_as_passwords(protected) -> None:
     client = Client()
     first_half(client)
@@ -87,6 +89,7 @@ def test_wrong_codes_are_throttled_with_the_same_counts_as_passwords(protected) 
     assert Client().post("/login/", {"username": "ada", "password": PASSWORD}).status_code == 429
 
 
+@pytest.mark.slow
 def test_a_recovery_code_signs_in_once(ada) -> None:
     client = Client()
     client.post("/login/", {"username": "ada", "password": PASSWORD})
@@ -138,6 +141,7 @@ def test_ones_own_password_is_changed_and_other_sessions_end(ada) -> None:
     assert there.get("/account/").status_code == 302
 
 
+@pytest.mark.slow
 def test_sessions_are_listed_and_ended_everywhere(ada) -> None:
     here, there = Client(headers={"User-Agent": "Lynx"}), Client(headers={"User-Agent": "Mosaic"})
     for client in (here, there):

@@ -68,6 +68,7 @@ def test_a_returned_cut_is_mended_and_passes_in_round_two() -> None:
     assert [(row.review, row.round) for row in Assignment.objects.filter(pk=chain.rewrite.pk)] == [("passed", 2)]
 
 
+@pytest.mark.slow
 def test_a_rewriter_sends_cuts_back_and_must_say_why() -> None:
     chain = Chain()
     judge(client_of(chain.reviewer), chain.verification, "return", {"code": "unnatural", "step": None})

@@ -86,6 +86,7 @@ def test_a_secret_is_made_once_and_readable_by_its_owner_only(var: Path) -> None
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
+@pytest.mark.slow
 def test_a_handle_of_a_killed_process_is_removed(var: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
@@ -143,6 +144,7 @@ def test_a_killed_database_server_is_started_again(var: Path) -> None:
     leave(second)
 
 
+@pytest.mark.slow
 def test_a_data_folder_that_cannot_be_written_is_said_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     place = tmp_path / "file" / "var"

@@ -83,6 +83,7 @@ def test_manage_check_needs_no_server(var: Path) -> None:
     assert left_running(var) == []
 
 
+@pytest.mark.slow
 @first_is_quick("value", ["abc", "0", "70000", "8000.0"])
 def test_a_port_that_is_none_is_told_in_a_line(var: Path, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PORT", value)
@@ -127,6 +128,7 @@ def test_up_takes_no_port_that_is_none(value: str) -> None:
         call_command("up", f"--port={value}")
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_modules_are_loaded_prints_nothing(var: Path) -> None:
     done = python(var, "-c", INTERRUPTED_EARLY)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

@@ -53,6 +53,7 @@ def make_connection(name: str = "mine", **fields) -> Connection:
     return Connection.objects.create(name=name, **told)
 
 
+@pytest.mark.slow
 def test_the_form_offers_connections_and_the_small_model(client: Client) -> None:
     page = client.get("/studies/new/").content.decode()
     assert SMOLLM2 in page
@@ -81,6 +82,7 @@ def test_recipes_that_ask_a_model_ask_the_chosen_one_and_the_others_run_as_they_
     assert models == {"synapse": "mine", "grounded": ""}
 
 
+@pytest.mark.slow
 def test_a_study_from_the_form_asks_the_chosen_connection_with_its_key_until_it_ends(dataset, client, tmp_path) -> None:
     tiny_cross_encoder(tmp_path / "starter-cross-encoder", ["Book the red room", "a button"], width=16, layers=1)
     with serve(lambda body: "CLICK [1]") as server:
@@ -103,6 +105,7 @@ def test_a_study_from_the_form_asks_the_chosen_connection_with_its_key_until_it_
     assert run.scores.filter(metric="step_success").exists()
 
 
+@pytest.mark.slow
 def test_a_choice_that_would_change_nothing_is_refused(dataset, client) -> None:
     make_connection()
     sent = {"dataset": dataset.name, "recipes": ["grounded"], "connection": "mine", "seed": "0"}
@@ -115,6 +118,7 @@ def test_a_choice_that_would_change_nothing_is_refused(dataset, client) -> None:
     assert "gone is not one of the available choices" in gone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("overruling", ["plan.model=other", "plan.backend=local"])
 def test_a_connection_beside_a_setting_that_overrules_it_is_refused(dataset, client, overruling: str) -> None:
     make_connection()
@@ -128,6 +132,7 @@ def test_a_connection_beside_a_setting_that_overrules_it_is_refused(dataset, cli
     assert not Study.objects.exists()
 
 
+@pytest.mark.slow
 def test_the_forecast_tells_of_the_chosen_connection(dataset, client) -> None:
     make_connection(price_prompt=1.0, price_completion=2.0)
     page = client.get(f"/studies/new/?dataset={dataset.name}&recipes=synapse&connection=mine").content.decode()

@@ -62,6 +62,7 @@ def ranked(dataset: Dataset, recipe: str, seconds: float, rank: float, model: st
     run.steps.update(milliseconds=seconds * 1000, trace={"seconds": {"rank": rank, "plan": seconds - rank}})
 
 
+@pytest.mark.slow
 def test_ranking_is_told_as_if_nobody_had_ranked_the_pages_before(dataset: Dataset, monkeypatch) -> None:
     monkeypatch.setattr(running, "unready", lambda recipe, dataset: "")
     ranked(dataset, "deberta", 4.0, 4.0)
@@ -83,6 +84,7 @@ def test_ranking_is_told_as_if_nobody_had_ranked_the_pages_before(dataset: Datas
     assert told("deberta").seconds == pytest.approx(12 * 4), "of other pages"
 
 
+@pytest.mark.slow
 def test_the_first_conversations_count_as_the_study_takes_them(dataset: Dataset, ran: Run) -> None:
     factories.make_conversation(dataset=dataset, split="train", turns=1, steps=1, position=0)
     assert of(dataset, ["grounded"], "train", limit=1).steps == 1
@@ -148,6 +150,7 @@ def test_a_recipe_that_plans_alike_tells_of_one_that_nobody_has_run(dataset: Dat
     assert (found.seconds, found.kin) == (6.0, "grounded")
 
 
+@pytest.mark.slow
 def test_changed_settings_are_asked_of_and_what_is_wrong_is_said(dataset: Dataset, ran: Run) -> None:
     changed = of(dataset, ["grounded"], "train", overrides={"recall.k": "1"})
     assert changed.recipes[0].differs == ("recall.k",)
@@ -206,6 +209,7 @@ def test_what_waits_before_it_is_counted(dataset: Dataset, ran: Run) -> None:
     assert said in of(dataset, ["grounded"]).sentences()
 
 
+@pytest.mark.slow
 def test_recipes_whose_time_is_not_known_are_named_beside_the_time_of_the_others(
     dataset: Dataset, ran: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,6 +230,7 @@ def form(dataset: Dataset, query: str = "") -> str:
     return source(client.get(f"/studies/new/{query}"))
 
 
+@pytest.mark.slow
 def test_the_form_says_it_for_what_is_chosen(dataset: Dataset, ran: Run) -> None:
     page = form(dataset, f"?dataset={dataset.name}&recipes=grounded&splits=train")
     assert "1 run of 12 steps in all." in page

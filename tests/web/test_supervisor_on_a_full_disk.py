@@ -35,6 +35,7 @@ supervisord.main(["-c", sys.argv[1]])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
 @pytest.mark.parametrize(("stream", "lives"), [("forgiving", True), ("as it is", False)])
 def test_a_supervisor_whose_logs_cannot_be_written_lives(stream, lives, tmp_path) -> None:

@@ -80,6 +80,7 @@ def test_of_a_trained_model_nothing_but_its_name_is_told(project: Project) -> No
             start_training(user=other, dataset=dataset, kind="dual_encoder", name="theirs", base=MINILM, publish=False)
 
 
+@pytest.mark.slow
 def test_of_a_recipe_nothing_but_its_name_is_told(project: Project) -> None:
     foreign = factories.make_project()
     for name, owner in (("theirs", foreign), ("ours", project)):

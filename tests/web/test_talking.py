@@ -37,6 +37,7 @@ def test_a_conversation_is_begun_with_an_agent_that_can_run(project: Project) ->
     assert begin(project, factories.make_user(Role.REVIEWER, project)).status_code == 403
 
 
+@pytest.mark.slow
 def test_who_talks_already_is_led_back_to_that_conversation_and_starts_nothing(project: Project) -> None:
     ada, bo = (factories.make_user(Role.ADMIN, project) for _ in range(2))
     first = begin(project, ada)
@@ -68,6 +69,7 @@ def test_what_there_is_not_is_said_and_makes_nothing(project: Project, changed: 
     assert not Trajectory.objects.exists()
 
 
+@pytest.mark.slow
 def test_only_its_user_speaks_and_only_when_the_agent_stands_still(project: Project) -> None:
     ada = factories.make_user(Role.ADMIN, project, username="ada")
     found = Trajectory.objects.get(pk=begin(project, ada).json()["id"])
@@ -91,6 +93,7 @@ def test_only_its_user_speaks_and_only_when_the_agent_stands_still(project: Proj
     assert does(ada, "say", token=token, said="Again.").status_code == 409
 
 
+@pytest.mark.slow
 @first_is_quick("what", ["say", "content", "not content", "beat", "back", "act"])
 def test_who_holds_nothing_does_nothing_where_nobody_has_come_yet(project: Project, what: str) -> None:
     ada = factories.make_user(Role.ADMIN, project, username="ada")
@@ -111,6 +114,7 @@ def test_who_holds_nothing_does_nothing_where_nobody_has_come_yet(project: Proje
     assert (row.state, row.lease_token, row.lease_until, row.said, row.is_content) == ("paused", None, None, "", None)
 
 
+@pytest.mark.slow
 def test_who_acts_in_a_conversation_is_told_what_keeps_them(project: Project) -> None:
     ada = factories.make_user(Role.ADMIN, project, username="ada")
     found = Trajectory.objects.get(pk=begin(project, ada).json()["id"])

@@ -44,6 +44,7 @@ def api_login(client: Client, password: str, name: str = "ada", **extra) -> int:
     return client.post("/api/auth/login/", body, content_type="application/json", **extra).status_code
 
 
+@pytest.mark.slow
 @first_is_quick("door", [sign_in, api_login])
 @pytest.mark.usefixtures("stopped_clock")
 def test_sixty_wrong_tries_are_stopped_whatever_a_proxy_header_says(ada, door: Callable[..., int]) -> None:
@@ -129,6 +130,7 @@ def test_wrong_tries_are_forgotten_with_time() -> None:
     assert known.tried(limits, 1250.0).tries == 2
 
 
+@pytest.mark.slow
 def test_the_owner_comes_in_from_a_known_browser_while_others_attack(ada) -> None:
     owner = Client()
     assert sign_in(owner, PASSWORD) == 302
@@ -149,6 +151,7 @@ def test_a_known_browser_of_one_account_is_a_stranger_to_another(ada) -> None:
     assert sign_in(eve, PASSWORD) == 429
 
 
+@pytest.mark.slow
 def test_a_known_browser_that_guesses_waits_too(ada) -> None:
     thief = Client()
     sign_in(thief, PASSWORD)
@@ -157,6 +160,7 @@ def test_a_known_browser_that_guesses_waits_too(ada) -> None:
     assert codes[-1] == 429
 
 
+@pytest.mark.slow
 def test_one_client_that_tries_many_accounts_waits(db) -> None:
     codes = [sign_in(Client(), "wrong", f"user{number}") for number in range(throttle.CLIENT.free + 1)]
     assert codes == [200] * throttle.CLIENT.free + [429]
@@ -181,6 +185,7 @@ def test_clients_are_told_apart_by_what_a_named_proxy_says(ada, settings) -> Non
     assert sign_in(Client(), "wrong", "another", headers={"X-Forwarded-For": "10.0.0.2"}) == 200
 
 
+@pytest.mark.slow
 def test_one_time_links_are_guessed_no_faster(db) -> None:
     codes = [Client().get(f"/invites/guess{number}/").status_code for number in range(throttle.CLIENT.free + 1)]
     assert codes == [410] * throttle.CLIENT.free + [429]

@@ -85,6 +85,7 @@ def test_a_page_that_looks_for_u0000_says_so(world: World, admin: Client) -> Non
         assert (answer.status_code, answer.content.decode()) == (400, NUL), path
 
 
+@pytest.mark.slow
 def test_numbers_beyond_a_column_are_named_by_their_field(world: World, admin: Client) -> None:
     budget = world.fill("studies/{}/budget/")
     answer = admin.post(budget, {"tokens": HUGE}, content_type="application/json")
@@ -96,6 +97,7 @@ def test_numbers_beyond_a_column_are_named_by_their_field(world: World, admin: C
     assert (answer.status_code, "limit" in answer.context["form"].errors) == (200, True)
 
 
+@pytest.mark.slow
 @first_is_quick("digits", ["9" * 5000, "\u0663" * 20, "9" * 18])
 def test_digits_by_the_thousand_are_no_number(world: World, admin: Client, digits: str) -> None:
     """Python reads no whole number of more than 4,300 digits."""

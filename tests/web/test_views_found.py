@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from inspect import unwrap
 from typing import Any
 
+import pytest
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, get_resolver
 
@@ -26,6 +27,7 @@ def homes(callback: Callable[..., Any]) -> set[str]:
     return {name for name in found if name.partition(".")[0] in APPS}
 
 
+@pytest.mark.slow
 def test_every_view_is_looked_at() -> None:
     answering = list(callbacks(get_resolver().url_patterns))
     assert len(answering) > 200

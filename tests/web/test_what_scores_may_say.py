@@ -58,6 +58,7 @@ def test_an_agent_that_only_ranks_has_no_score_that_asks_for_an_operation(datase
     assert drawn["recall"] == {"grounded", "deberta"}
 
 
+@pytest.mark.slow
 def test_a_study_of_agents_that_only_rank_compares_the_elements(dataset: Dataset) -> None:
     run = decided(dataset, "deberta")
     study_of(run)
@@ -87,6 +88,7 @@ def test_an_interval_of_few_conversations_is_told_so_in_table_drawing_and_api(da
     assert said in source(client.get(f"/compare/?runs={run.pk},{other.pk}"))
 
 
+@pytest.mark.slow
 def test_ten_conversations_are_enough_unless_all_of_them_agree(dataset: Dataset) -> None:
     for _ in range(7):
         factories.make_conversation(dataset=dataset, split="test_task", turns=1, steps=3)
@@ -101,6 +103,7 @@ def test_ten_conversations_are_enough_unless_all_of_them_agree(dataset: Dataset)
     assert "caution" not in source(client.get(f"/studies/{study.pk}/"))
 
 
+@pytest.mark.slow
 def test_the_csv_of_the_first_page_has_what_is_drawn_there(dataset: Dataset) -> None:
     study = study_of(decided(dataset, "grounded"))
     client = client_of(factories.make_user("admin", dataset.project))

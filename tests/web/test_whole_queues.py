@@ -97,6 +97,7 @@ def test_an_episode_is_right_by_its_reward(study, trajectories) -> None:
     assert (found.judged, found.calibration) == (1, (0, 0, 0, 0)), "no metric to compare with"
 
 
+@pytest.mark.slow
 def test_a_reviewer_is_led_from_trajectory_to_trajectory(study, project, trajectories, admin) -> None:
     asked = {"study": study.pk, "choice": "whole_random", "size": "2", "overlap": "1"}
     admin.post(reverse("review-queues"), asked)
@@ -160,6 +161,7 @@ def test_the_verdicts_tell_how_the_metric_errs_and_the_true_rate(study, trajecto
     assert estimate(queue_of(study, "whole_failures")).true_rate is None
 
 
+@pytest.mark.slow
 def test_the_page_of_judges_puts_its_list_into_a_queue_in_its_order(study, trajectories, admin, project) -> None:
     for one in trajectories:
         factories.make_judge_verdict(one, "webjudge", success=one is trajectories[0])
@@ -193,6 +195,7 @@ def test_a_list_that_cannot_be_asked_of_is_told(study, trajectories, admin, quer
     assert not ReviewQueue.objects.exists()
 
 
+@pytest.mark.slow
 def test_over_rest(study, trajectories, admin, project) -> None:
     wanted = [one.pk for one in trajectories[3:0:-1]]
 
@@ -225,6 +228,7 @@ def test_over_rest(study, trajectories, admin, project) -> None:
     assert ReviewQueue.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_trajectories_over_hidden_gold_are_for_those_who_see_it() -> None:
     hidden = factories.make_trajectory(conversation=factories.make_conversation(split="test_task"))
     project = hidden.run.dataset.project
