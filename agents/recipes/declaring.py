@@ -47,6 +47,7 @@ class Declared:
     default: Any = None
     added: bool = False  # by another package, or when recipes had been hashed without it
     set_by: str = ""  # what to change instead, of one that no stage reads
+    repeats: str = ""  # of a training: the setting of a recipe, by its dotted name, that says the same
 
     def check(self, name: str, value: Any) -> None:
         """ValueError naming what is allowed, unless `value` is: OutOfBounds where it is no choice of several."""
@@ -132,17 +133,22 @@ def setting(
     written: str = "",
     added: bool = False,
     set_by: str = "",
+    repeats: str = "",
 ) -> Any:
     """A field of a `SettingGroup`. The choices of a `Literal` need not be repeated. A setting that is `added` later
     does not change the hash of recipes until somebody sets another value."""
-    declared = Declared(words, choices, least, most, above, zero_or, pattern, written, added=added, set_by=set_by)
+    declared = Declared(
+        words, choices, least, most, above, zero_or, pattern, written, added=added, set_by=set_by, repeats=repeats
+    )
     return dataclasses.field(default=default, metadata={"declared": declared})
 
 
 def same(group: type, name: str, default: Any = dataclasses.MISSING, **changes: Any) -> Any:
     """A field that repeats the setting of another group, such as a recipe's setting in a training; `changes` of its
     declaration, such as other bounds."""
-    declared = dataclasses.replace(declarations(group)[name], **changes)
+    stage = getattr(group, "stage", "")
+    own = {"repeats": f"{stage}.{name}"} if stage else {}
+    declared = dataclasses.replace(declarations(group)[name], **own | changes)
     default = declared.default if default is dataclasses.MISSING else default
     return dataclasses.field(default=default, metadata={"declared": declared})
 

@@ -5,8 +5,7 @@ Nothing here imports torch until a slice runs, so the web process can start trai
 
 import shutil
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -23,11 +22,11 @@ from agents.llm.errors import BudgetExceeded
 from agents.models import TrainedModel
 from agents.models.spending import BudgetLimits
 from agents.recipes import differences, literature
-from agents.recipes.declaring import with_values
 from agents.recipes.literature import Recipe
-from agents.stages.registry import LANGUAGE_MODELS, RANKERS, planner_named, planner_of, trained_for, training_of
+from agents.stages.registry import LANGUAGE_MODELS, RANKERS, planner_named, trained_for, training_of
 from agents.training import lessons
 from agents.training.asking import told_ahead
+from agents.training.followed import as_asked, check_followed
 from agents.training.given_texts import given
 from agents.training.rationales import ShownReasons, shown_reasons
 from agents.training.samples.rows import SplitRows
@@ -64,11 +63,12 @@ def start_training(
     publish: bool = True,
     taught: bool = False,
     budget: BudgetLimits | None = None,
+    named: Collection[str] = (),
 ) -> TrainedModel:
     """Make the row of a model to be trained, and its queued job. `user` None: the command line, which may do all.
 
     `recipe`: the model learns from what this recipe's stages compose and, where no `base` is given, starts from the
-    one that it names; `changes` are applied after the settings that follow from the recipe.
+    one that it names; `changes` are applied after the settings that follow from the recipe, `named` were given of it.
 
     A model of that name whose training failed or was cancelled before its curve began makes way, so that what was wrong
     (its base, most often) can be put right under the same name. `publish` False leaves the job for this process
@@ -78,9 +78,8 @@ def start_training(
         _require(user, dataset, {"base": base} | (changes or {}))
     changes = dict(changes or {}) | ({} if seed is None else {"seed": seed})
     if recipe is not None:
-        _check_followed(changes)
-        recipe = as_asked(recipe)
-        changes = training_of(recipe, kind)[1] | changes
+        of_turns = dataset.source_format == "weblinx"
+        recipe, changes = _followed(recipe, kind, changes, named, of_turns=of_turns)
     model = TrainedModel(
         name=name,
         kind=kind,
@@ -107,11 +106,20 @@ def start_training(
     return model
 
 
-def _check_followed(changes: dict[str, Any]) -> None:
-    """Raise ValidationError for settings that a recipe decides."""
+def _followed(
+    recipe: Recipe, kind: str, changes: dict[str, object], named: Collection[str], *, of_turns: bool
+) -> tuple[Recipe, dict[str, Any]]:
+    """The recipe as the training reads it, and the training's settings. Raises ValidationError for settings that the
+    training does not read, or that the recipe decides."""
+    try:
+        check_followed(recipe, kind, changes, named, of_turns=of_turns)
+    except ValueError as error:
+        raise ValidationError({"recipe": str(error)}) from error
     if ignored := sorted({"memory", "memory_k"} & changes.keys()):
         named = {"memory": "recall.memory", "memory_k": "recall.k"}[ignored[0]]
         raise ValidationError({"settings": f"{ignored[0]} follows from the recipe: set {named}."})
+    recipe = as_asked(recipe)
+    return recipe, training_of(recipe, kind)[1] | changes
 
 
 def _base_of(recipe: Recipe | None, kind: str) -> str:
@@ -164,13 +172,6 @@ def _limited(limits: BudgetLimits) -> dict[str, float | None]:
         return TrainedModel.budget_fields(**limits)
     except ValueError as error:
         raise ValidationError({"budget": f"{error}."}) from error
-
-
-def as_asked(recipe: Recipe) -> Recipe:
-    """The recipe with its planner's model run here instead of at an endpoint."""
-    if not planner_of(recipe).asks:
-        return recipe
-    return replace(recipe, plan=with_values(recipe.plan, backend="local"))
 
 
 def _errors(

@@ -110,25 +110,30 @@ class PlannerSettings(LoopSettings):
     gpu_precision: ClassVar[str] = "bf16"
 
     tf32: bool = same(LoopSettings, "tf32", True)
-    max_length: int = same(LoopSettings, "max_length", 2048)
+    max_length: int = same(LoopSettings, "max_length", 2048, repeats="compose.max_tokens")
     paradigm: str = setting(
         "multichoice",
         "what answers look like: of a kind of plan, or of what imagines",
         choices=(*PLANNERS, *OF_TRANSITIONS),
+        repeats="plan.kind",
     )
     repeats: int = setting(
         10, "samples of each step in an epoch, drawn anew (not of action strings and trajectories)", least=1
     )
-    num_candidates: int = setting(5, "elements shown in a sample", least=1)
+    num_candidates: int = setting(5, "elements shown in a sample", least=1, repeats="simplify.group_size")
     none_ratio: float = setting(0.2, "share of samples without the gold element", least=0, most=1)
     top_k: int = setting(-1, "above 0: 4 of 5 samples take their negatives from the ranker's first so many")
     layout: str = same(ComposeSettings, "layout")
     memory: str = same(RecallSettings, "memory", "chronological")
     memory_k: int = same(RecallSettings, "k", least=1)
-    simplification: bool = setting(False, "memory pages with a few candidates instead of all")
-    refinement: bool = setting(False, "memory answers with rationales")
+    simplification: bool = setting(
+        False, "memory pages with a few candidates instead of all", repeats="simplify.memory_pages"
+    )
+    refinement: bool = setting(False, "memory answers with rationales", repeats="recall.rationales")
     history_turns: int = same(ComposeSettings, "history_turns")
-    ranker: str = setting(MINILM, "dual encoder that chooses the candidates of an action-string prompt")
+    ranker: str = setting(
+        MINILM, "dual encoder that chooses the candidates of an action-string prompt", repeats="rank.model"
+    )
     page_tokens: int = same(ImagineSettings, "page_tokens", 900)
     max_new_tokens: int = same(PlanSettings, "max_new_tokens")
     adapter: Literal["none", "lora", "qlora"] = setting(

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 import pytest
@@ -150,7 +150,8 @@ def test_every_setting_of_a_training_is_declared(kind: str) -> None:
 
 def test_what_a_training_repeats_of_a_recipe_is_one_declaration() -> None:
     dense = declaring.declarations(SETTINGS["dual_encoder"])
-    assert dense["element_limit"] == declaring.declarations(RankSettings)["element_limit"]
+    limit = declaring.declarations(RankSettings)["element_limit"]
+    assert dense["element_limit"] == replace(limit, repeats="rank.element_limit")
     planner, recalled = declaring.declarations(SETTINGS["seq2seq"]), declaring.settings_of(Recipe)
     assert planner["memory"].choices == recalled["recall.memory"].choices
     assert planner["max_new_tokens"].words == recalled["plan.max_new_tokens"].words

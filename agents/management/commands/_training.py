@@ -14,9 +14,9 @@ from agents.management.changes import add_changes, add_limits, changes_in, limit
 from agents.models import TrainedModel
 from agents.recipes.literature import Recipe
 from agents.stages.registry import RANKERS, trained_for
-from agents.training.jobs import BASES, as_asked, run_inline, start_training
+from agents.training.followed import as_asked
+from agents.training.jobs import BASES, run_inline, start_training
 from agents.training.presets import TrainingPreset
-from agents.training.settings import learning
 from agents.training.trained import card
 from annotations.jobs.following import Standing, follow
 from annotations.management.named import dataset_named
@@ -40,6 +40,9 @@ def _kind(given: str | None, recipe: Recipe | None, kinds: tuple[str, ...]) -> s
     if not (found := trained_for(recipe, kinds)):
         raise CommandError(f"{recipe.name} uses nothing that this command trains")
     return found
+
+
+ALSO_OPTIONS = ("epochs", "devices", "seed", "paradigm")  # settings of a training that have an option of their own
 
 
 class TrainCommand(BaseCommand):
@@ -98,7 +101,10 @@ class TrainCommand(BaseCommand):
         """The settings that the options change: those of --preset, over them those of --set, --epochs and --devices."""
         preset: dict[str, Any] = dict(options["preset"].settings) if options.get("preset") else {}
         named = {name: options[name] for name in ("epochs", "devices") if options[name] is not None}
-        return preset | changes_in(options["changes"]) | named
+        given = changes_in(options["changes"])
+        if twice := [name for name in given if options.get(name) is not None and name in ALSO_OPTIONS]:
+            raise CommandError(f"--{twice[0]} and --set {twice[0]}= both give {twice[0]}: give one of them")
+        return preset | given | named
 
     def recipe(self, name: str | None, changes: dict[str, Any]) -> Recipe | None:
         """The recipe of --recipe; takes its own settings, those with a dot, out of the changes."""
@@ -128,9 +134,6 @@ class TrainCommand(BaseCommand):
         recipe = self.recipe(options["recipe"], changes)
         kind = _kind(options["kind"] or (preset.kind if preset else None), recipe, self.kinds)
         try:
-            if recipe is not None and given:
-                of_turns = dataset.source_format == "weblinx"
-                learning(recipe, kind, changes, of_turns).check(as_asked(saved.get(options["recipe"])), given)
             model = start_training(
                 user=None,
                 dataset=dataset,
@@ -145,6 +148,7 @@ class TrainCommand(BaseCommand):
                 publish=not options["inline"],
                 taught=options["lessons"],
                 budget=limits_in(options),
+                named=given,
             )
             for said in model.current_job().params.get("asks", ()):
                 self.stderr.write(said)
