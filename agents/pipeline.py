@@ -61,8 +61,8 @@ class Pipeline:
         return states
 
     def decide(self, observations: Sequence[Observation], wanted: Wanted = every_one) -> list[Decision]:
-        """One decision per observation. What fails for one (a page, a reply) is an `error` in its trace; what would
-        fail for all (endpoint down, budget used up) raises `LlmError`.
+        """One decision per observation. What fails for one (a page, a reply) is its `error`; what would fail for all
+        (endpoint down, budget used up) raises `LlmError`.
 
         Where a ranking is not `wanted`, nothing is asked about its step, which gets no action.
         """
@@ -87,6 +87,8 @@ class Pipeline:
         if stage not in self.stages:
             return
         begun, asked = time.perf_counter(), [state for state in states if ended or state.open]
+        for state in asked:
+            state.stage = stage
         with span("stage", stage=stage, steps=len(asked)):
             for kind in self.stages[stage]:
                 kind.run([state for state in asked if ended or state.open])

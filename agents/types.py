@@ -241,6 +241,7 @@ class Decision:
     trace: dict[str, Any] = field(default_factory=dict)  # JSON-serialisable
     seconds: dict[str, float] = field(default_factory=dict)  # per stage word
     branches: tuple[Branch, ...] = ()  # of stage `imagine`
+    error: str = ""  # why there is no action although there should be; the stage that failed says it in its trace, too
 
 
 class NoCandidates(ValueError):

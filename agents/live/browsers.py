@@ -137,7 +137,7 @@ class EpisodeBrowsers:
         self.tell_of([episode])
 
     def _end_lost(self, episode: LiveEpisode, said: str) -> None:
-        lost = Decision((), trace={"observe": {"error": said}})
+        lost = Decision((), error=said)
         seen = Seen("", "", 0, timezone.now())
         Episode(episode.trajectory, episode.turn).store(seen, lost, [ActionOutcome(0.0, said)])
         episode.trajectory.end_episode(lost=True)

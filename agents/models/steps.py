@@ -251,7 +251,7 @@ class TrajectoryStep(models.Model):
     @property
     def ranked_count(self) -> int:
         """How many elements were ranked. The row keeps only the best 200 of them."""
-        seen = self.trace.get("observe", {}).get("candidates")
+        seen = (self.trace.get("rank", {}) | self.trace.get("observe", {})).get("candidates")  # as older runs say it
         return seen if isinstance(seen, int) else len(self.candidate_ids)
 
     @property
@@ -267,8 +267,8 @@ class TrajectoryStep(models.Model):
         return [{"node_id": node, "score": score, "text": texts.get(node, "")} for node, score in ranked]
 
     def kept_nodes(self) -> list[str]:
-        """What stage `simplify` kept of the page, or all ranked elements where it says nothing."""
-        kept = self.trace.get("simplify", {}).get("kept")
+        """What of the page was kept for the planner, or by it; all ranked elements where neither stage says."""
+        kept = (self.trace.get("plan", {}) | self.trace.get("simplify", {})).get("kept")
         return kept if isinstance(kept, list) else self.candidate_ids[: kept if isinstance(kept, int) else None]
 
     def marks(self, targets: Sequence[Target]) -> list[Mark]:

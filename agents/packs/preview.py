@@ -66,7 +66,7 @@ def preview(recipe: Recipe, pack: Pack, step: Step) -> StepPreview:
     encoder = CachedEncoder(HashEncoder())
     pipeline = Pipeline.of(Parts(recipe, 0, asked, memory, encoder, asked, _InOrder(), asked, pack))
     (decision,) = pipeline.decide([_observation(recipe, recorded, step)])
-    return StepPreview(asked.found, "" if asked.planned else decision.trace.get("observe", {}).get("error", ""))
+    return StepPreview(asked.found, "" if asked.planned else decision.error)
 
 
 def _observation(recipe: Recipe, recorded: RecordedConversation, step: Step) -> Observation:

@@ -18,7 +18,7 @@ def decided_row(decision: Decision, action: Action | None, **became: Any) -> Tra
         value=action.value if action else "",
         candidate_ids=[candidate.node_id for candidate in shown],
         candidate_scores=[round(candidate.score, 5) for candidate in shown],
-        error=decision.trace.get("observe", {}).get("error", ""),
+        error=decision.error,
         trace=decision.trace,
         branches=[asdict(branch) for branch in decision.branches],
         **became,

@@ -52,6 +52,7 @@ class StepState:
     drawn: tuple[Action | None, ...] = ()  # the actions of all samples, in the order in which they were drawn
     written: tuple[str, ...] = ()  # the same as the model wrote them, of planners that are judged by that
     shares: tuple[float, ...] = ()  # of `drawn`, where a planner gives its best ones once each, with their probability
+    stage: str = "observe"  # that it is in
     error: str = ""  # in words, why there is no action although there should be
     usage: DecisionUsage = field(default_factory=DecisionUsage)
     trace: dict[str, Any] = field(default_factory=dict)
@@ -64,7 +65,7 @@ class StepState:
 
     def fail(self, error: str) -> None:
         """Close the state without an action, and note why."""
-        self.note("observe", error=error)
+        self.note(self.stage, error=error)
         self.error, self.open, self.action = error, False, None
 
     def close(self, action: Action | None) -> None:
@@ -89,4 +90,5 @@ class StepState:
             self.trace,
             self.seconds,
             self.branches,
+            self.error,
         )

@@ -72,8 +72,7 @@ def agent(kind: str, ranker, generator) -> Pipeline:
 
 
 def error(decision: Decision) -> str:
-    found: str = decision.trace["observe"].get("error", "")
-    return found
+    return decision.error
 
 
 @pytest.mark.parametrize(

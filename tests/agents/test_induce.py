@@ -310,7 +310,7 @@ def test_runs_and_the_train_split_keep_their_workflows_apart(run) -> None:
 
 def test_steps_without_a_readable_call_are_left_out(run) -> None:
     step = run.steps.order_by("trajectory__conversation__position", "seq").first()
-    step.trace = {"observe": {"error": "the page cannot be shown"}}
+    step.trace = {"compose": {"error": "the page cannot be shown"}}
     step.save()
     trajectories = run.trajectories.order_by("conversation__position")
     examples = online_examples(run, [t.conversation_id for t in trajectories[:2]])

@@ -136,7 +136,7 @@ def test_a_page_that_cannot_be_used_gives_a_decision_without_action_and_leaves_t
     first, broken, last = decide(good, observation(html=html), good)
     assert broken.actions == ()
     assert broken.ranking == ()
-    assert message in broken.trace["observe"]["error"]
+    assert message in broken.error
     assert facts(first) == facts(last) == facts(decide(good)[0])
 
 

@@ -16,8 +16,7 @@ def decide(*ranking: RankedCandidate, **fields: object) -> Decision:
 
 
 def error(decision: Decision) -> str:
-    found: str = decision.trace["observe"].get("error", "")
-    return found
+    return decision.error
 
 
 def test_the_best_element_is_chosen_without_an_operation() -> None:

@@ -1,7 +1,9 @@
 """A stage has one name: of its folder, its settings, in traces and timings, on pages."""
 
+import ast
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -15,12 +17,15 @@ from agents.recipes import literature
 from agents.recipes.literature import RECIPES, Recipe
 from agents.stages import registry
 from agents.stages.kind import Parts, StageKind
+from agents.stages.state import StepState
 from agents.types import STAGES, Decision
 from agents.weblinx.pages import KEPT_CHARS, kept_page, parse_page, xpaths
 from tests.agents.prompt_world import AllCandidates, Asked, KnownMemory, KnownSets, recorded, turns
 from tests.agents.test_imagine_retrieval import CHANGING, Known
+from tests.parsed_sources import parsed
 
 ROOT = Path(__file__).resolve().parents[2]
+SIDE = (ROOT / "static" / "js" / "replay" / "side.js").read_text("utf-8")
 RUNNABLE = [name for name, recipe in RECIPES.items() if not recipe.needs]
 
 
@@ -64,9 +69,42 @@ def test_what_a_run_records_and_times_is_called_as_the_stages(name: str) -> None
         assert decision.trace.keys() >= {kind.stage for kind in registry.recipe_kinds(literature.get(name))} & {"plan"}
 
 
+def test_a_stage_writes_its_own_trace_and_no_other() -> None:
+    written: dict[str, set[str]] = {}
+    for path in sorted((ROOT / "agents" / "stages").rglob("*.py")):
+        for node in ast.walk(parsed(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "note":
+                told = node.args[0]
+                if isinstance(told, ast.Constant):
+                    written.setdefault(path.parent.name, set()).add(str(told.value))
+    assert written == {stage: {stage} for stage in STAGES if stage in written}
+    assert written.keys() >= set(STAGES) - {"imagine"}, "which notes by `self.stage`"
+
+
+@pytest.mark.parametrize("name", RUNNABLE)
+def test_what_goes_wrong_is_said_by_the_stage_that_failed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: StageKind, states: Sequence[StepState]) -> None:
+        for state in states:
+            state.fail("the lamp went out")
+
+    kind = next(kind for kind in registry.recipe_kinds(literature.get(name)) if kind.stage == "plan")
+    monkeypatch.setattr(kind, "run", fails)
+    for decision in decided(name):
+        assert decision.error == "the lamp went out"
+        assert [stage for stage, told in decision.trace.items() if "error" in told] == ["plan"]
+
+
+def test_panels_and_headings_of_stages_are_called_as_the_stages() -> None:
+    panels = re.findall(r"\b(stagePanel|section)\(\s*\"([^\"]+)\"", SIDE)
+    assert {title for of, title in panels if of == "stagePanel"} == {"rank", "recall", "compose", "plan", "imagine"}
+    assert {title for of, title in panels if of == "section"} == {"Decision", "What really happened", "Stages"}
+    for template in ("agents/replay_file.html", "evaluation/compare_conversation.html"):
+        headings = re.findall(r"<h3>\s*(\w+)", (ROOT / "templates" / template).read_text("utf-8"))
+        assert set(headings) == {"rank", "recall", "compose", "plan"}, template
+
+
 def test_the_replay_lists_the_stages_in_their_order() -> None:
-    script = (ROOT / "static" / "js" / "replay" / "side.js").read_text("utf-8")
-    listed = re.search(r"^const STAGES = \[(.*?)\];", script, re.M)
+    listed = re.search(r"^const STAGES = \[(.*?)\];", SIDE, re.M)
     assert listed is not None
     assert tuple(re.findall(r'"(\w+)"', listed[1])) == STAGES
 

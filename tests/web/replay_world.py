@@ -79,8 +79,10 @@ class ReplayWorld:
         earlier = [past for past in self.steps if past.turn.index < step.turn.index][:3]
         value = f": {step.value}" if step.value else ""
         return {
-            "observe": {"elements": 78, "candidates": len(ranked)},
+            "observe": {"sees": "text"},
             "rank": {
+                "elements": 78,
+                "candidates": len(ranked),
                 "query": step.turn.instruction,
                 "top": [
                     {"node_id": node, "text": NAMES[node], "score": score}

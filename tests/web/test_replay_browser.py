@@ -266,6 +266,17 @@ def test_a_recalled_snippet_leads_to_its_step(at, page):
 
 
 @pytest.mark.slow
+def test_a_panel_of_a_stage_has_its_name(at, page):
+    at(3)
+    panels = page.locator("#side section[data-stage]")
+    assert [panel.locator("h2").text_content().split()[0] for panel in panels.all()] == ["rank", "recall", "plan"]
+    expect(page.locator("[data-stage=rank] .cand").first).to_be_visible()
+    expect(page.locator("[data-stage=recall] .snippet").first).to_be_visible()
+    expect(page.locator("[data-stage=plan]")).to_contain_text("Action: ")
+    expect(page.locator(".stage", has_text="rank")).to_contain_text("78 elements")
+
+
+@pytest.mark.slow
 def test_every_stage_says_what_it_recorded_or_that_it_did_not(at, page):
     at(7)
     stages = page.locator("#side section").last

@@ -15,7 +15,7 @@ from agents.weblinx.tokens import FastTokenizer, ReadOnce, SpanTokenizer
 from agents.weblinx.truncation import PromptCandidate
 from agents.weblinx.turns import Demo
 from agents.weblinx.wording import WeblinxWording
-from agents.words.generator import ChatPrompt
+from agents.words.generator import ChatPrompt, Generated
 from annotations.dom.limits import PageError
 
 
@@ -114,7 +114,9 @@ class RecordedTurns(StageKind):
         turn = demo.turns[state.observation.demo_turn]
         if turn.index not in asked.of(demo):
             return None
-        prompt = messages(demo, turn, self._candidates(state, tokenizer), tokenizer, self.settings)
+        candidates = self._candidates(state, tokenizer)
+        state.note("compose", candidates=len(candidates or ()))
+        prompt = messages(demo, turn, candidates, tokenizer, self.settings)
         chat = tuple(Message(message["role"], message["content"]) for message in user_first(prompt))
         return ChatPrompt(chat, flat=plain_text(prompt))
 
@@ -130,3 +132,8 @@ class RecordedTurns(StageKind):
         }
         best = state.best_ids(self.recipe.compose.candidates)
         return [PromptCandidate.from_doc(docs[uid]) for uid in best if uid in docs]
+
+
+def note_read(state: StepState, generated: Generated) -> None:
+    """Trace a prompt as the model read it."""
+    state.note("compose", prompt=generated.prompt, tokens=generated.usage.prompt_tokens)

@@ -121,7 +121,6 @@ class PagesInTurn(StageKind):
         state.prompt = PagePrompt(current, system, history, openings, state.image, self.spoken)
         match.prompts.append(state.prompt)
         state.note("compose", snippets=len(state.memory), prompt=traced_rounds(match.prompts))
-        state.note("simplify", rounds=len(match.prompts))
 
 
 class LetteredPages(PagesInTurn):

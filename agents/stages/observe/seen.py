@@ -33,7 +33,7 @@ class SeenText(StageKind):
         for state in states:
             state.sees_text = self.text
             state.image = state.observation.screenshot if self.image else None
-            state.note("observe", candidates=0)
+            state.note("observe", sees=self.hands_on(self.recipe))
 
 
 class SeenImage(SeenText):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agents.recipes.literature import Recipe
-from agents.stages.compose.action_strings import RecordedTurns
+from agents.stages.compose.action_strings import RecordedTurns, note_read
 from agents.stages.kind import Beside, Parts, StageKind, unless
 from agents.stages.plan.kinds import MODEL_SETTINGS, AskingPlanner
 from agents.stages.state import StepState
@@ -77,8 +77,7 @@ class ActionString(AskingPlanner):
 
     def _read(self, state: StepState, generated: Generated) -> None:
         parsed, *others = (parse_action(text, self.quirks) for text in (generated.text, *generated.others))
-        state.note("simplify", candidates=min(self.recipe.compose.candidates, len(state.ranking)))
-        state.note("compose", prompt=generated.prompt, tokens=generated.usage.prompt_tokens)
+        note_read(state, generated)
         state.note("plan", kind="action_string", reply=generated.text, intent=parsed.intent)
         if generated.error:
             state.fail(generated.error)

@@ -70,8 +70,7 @@ class FollowingElement(Planning):
         found_for = [self._predicted(state) for state in states] if self.recipe.plan.model else self._followed(states)
         for state, found in zip(states, found_for, strict=True):
             action, why = found[0]
-            state.note("simplify", kept=len(found))
-            state.note("plan", why=why)
+            state.note("plan", kept=len(found), why=why)
             if self.recipe.plan.temperature and len(found) > 1:
                 state.drawn, state.shares = tuple(action for action, _ in found), self._shares(state)
                 state.note("plan", shares=[round(share, 4) for share in state.shares])

@@ -87,8 +87,7 @@ class Ranked(RankKind):
             state.ranking = found
             state.ranked_turn = source.demo_turn if source is not state.observation else None
             self.rankings.keep(state.observation.key, found)
-            state.note("observe", candidates=len(found))
-            state.note("rank", kind=self.recipe.rank.kind, top=traced_ranking(found))
+            state.note("rank", kind=self.recipe.rank.kind, candidates=len(found), top=traced_ranking(found))
 
 
 def model_words(recipe: Recipe) -> str:

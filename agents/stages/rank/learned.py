@@ -54,7 +54,7 @@ class LearnedElements(RankKind):
         predictions = self._predict([step for _, step in found], [state.observation for state, _ in found])
         for (state, step), best in zip(found, predictions, strict=True):
             state.ranking, state.best = _ranking(step, best[0]), tuple(best)
-            state.note("observe", elements=len(step.page.everything), candidates=len(state.ranking))
+            state.note("rank", elements=len(step.page.everything), candidates=len(state.ranking))
             state.note("rank", query=state.observation.instruction, top=traced_ranking(state.ranking))
 
     def rank(self, observations: Sequence[Observation]) -> list[tuple[RankedCandidate, ...]]:

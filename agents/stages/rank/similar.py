@@ -81,7 +81,7 @@ class SimilarElements(RankKind):
         for (state, page), query in zip(found, queries, strict=True):
             state.ranking, order = self._ranked(page, query, state.observation)
             state.best = tuple(page.elements[place] for place in order[: self.recipe.plan.samples])
-            state.note("observe", elements=page.total, candidates=len(state.ranking))
+            state.note("rank", elements=page.total, candidates=len(state.ranking))
             state.note("rank", query=state.observation.instruction, top=traced_ranking(state.ranking))
 
     def rank(self, observations: Sequence[Observation]) -> list[tuple[RankedCandidate, ...]]:

@@ -103,6 +103,9 @@ class ElementGroups(StageKind):
         reasons = self._rationales(new, shown)
         for state in new:
             self._begin(state, shown, reasons)
+        for state in states:
+            if state.open and state.shown.group is not None:
+                state.note("simplify", rounds=len(state.shown.prompts) + 1)
 
     def _rationales(self, states: Sequence[StepState], shown: dict[int, PastStep]) -> Reasons:
         """Step -> rationale. Rationales that recalled steps lack are asked for, all of a batch at once."""

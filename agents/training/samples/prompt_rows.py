@@ -42,8 +42,7 @@ class PromptRows(PairRows):
         prompts = iter(self.asked.taken())
         for step, decision in zip(steps, decisions, strict=True):
             if "prompt" not in decision.trace.get("compose", {}):
-                error = decision.trace.get("observe", {}).get("error", "it has no prompt")
-                self.left_out.add(f"step {step.observation.key}", ValueError(error))
+                self.left_out.add(f"step {step.observation.key}", ValueError(decision.error or "it has no prompt"))
                 continue
             ids = prompt_ids(next(prompts), self.asked.tokenizer, self.settings.max_length)
             if wanted := self.planner.right_answer(self.pipeline.recipe, step, decision):

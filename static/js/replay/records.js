@@ -6,18 +6,30 @@ import { bar, make } from "../shared/elements.js";
 // What the sections above the table of stages show already.
 /** @type {Record<string, string[]>} */
 const SHOWN = {
-  observe: ["elements", "candidates"],
-  rank: ["query"],
+  observe: ["elements", "candidates", "sees"],
+  rank: ["query", "elements", "candidates"],
   recall: ["query", "of", "kind", "exemplars", "workflows", "objective", "rewritten"],
   simplify: ["kept", "text"],
   compose: ["prompt"],
-  plan: ["reply", "why", "rounds"],
+  plan: ["reply", "why", "rounds", "kept"],
   act: ["representation"],
 };
 
-/** @param {...string} words */
-export function missing(...words) {
-  return make("p.faint", {}, `no record of ${words.join(" or ")}`);
+/** @param {string} title @param {string | null} note @param {...any} children */
+export function section(title, note, ...children) {
+  return make("section", {}, make("h2", {}, title, note ? make("small", {}, ` ${note}`) : null), ...children);
+}
+
+/** The panel of a stage, which has its name. @param {string} name @param {string | null} note @param {...any} children */
+export function stagePanel(name, note, ...children) {
+  const panel = section(name, note, ...children);
+  panel.dataset.stage = name;
+  return panel;
+}
+
+/** @param {string} word */
+export function missing(word) {
+  return make("p.faint", {}, `no record of ${word}`);
 }
 
 /** @param {string} title @param {unknown} text */
@@ -78,9 +90,10 @@ export function stageRow(word, record, seconds, longest) {
 /** What a stage gave, in a few words. @param {string} word @param {StageRecord | undefined} record */
 function summary(word, record) {
   if (!record) return "";
-  if (word === "observe" && record.elements !== undefined) return `${record.candidates}/${record.elements} elements`;
-  if (word === "simplify" && record.kept !== undefined)
-    return `${Array.isArray(record.kept) ? record.kept.length : record.kept} kept`;
+  if (record.elements !== undefined && record.candidates !== undefined)
+    return `${record.candidates}/${record.elements} elements`;
+  if (record.kept !== undefined) return `${Array.isArray(record.kept) ? record.kept.length : record.kept} kept`;
+  if (word === "observe") return record.sees ?? "";
   if (word === "act") return record.representation ?? "";
   return "";
 }

@@ -14,6 +14,8 @@ import {
   query,
   recalled,
   roundFacts,
+  section,
+  stagePanel,
   stageRow,
   told,
 } from "./records.js";
@@ -73,11 +75,12 @@ export class SidePane {
     }
     const sections = [
       this.#decision(detail),
-      ...this.#branches(detail),
+      ...this.#imagine(detail),
       ...this.#changes(detail),
-      this.#candidates(detail),
-      this.#memory(detail),
-      this.#prompt(detail),
+      this.#rank(detail),
+      this.#recall(detail),
+      ...this.#compose(detail),
+      this.#plan(detail),
       this.#stages(detail),
     ];
     this.#fill(...sections);
@@ -127,9 +130,9 @@ export class SidePane {
   }
 
   /** @param {Record<string, any>} detail */
-  #candidates({ candidates, candidate_total: total, gold, gold_rank: goldRank, trace }) {
-    const heading = candidates.length ? `${total.toLocaleString("en")} ranked` : null;
-    if (!candidates.length) return section("Candidates", null, missing("rank"));
+  #rank({ candidates, candidate_total: total, gold, gold_rank: goldRank, trace }) {
+    if (!candidates.length) return stagePanel("rank", null, missing("rank"));
+    const heading = `${total.toLocaleString("en")} candidates`;
     const golden = new Set(gold?.node_ids);
     const named = candidates.filter((/** @type {Candidate} */ one) => one.text).length || candidates.length;
     const shown = this.allCandidates ? named : Math.min(LISTED, named);
@@ -155,7 +158,7 @@ export class SidePane {
       this.allCandidates = !this.allCandidates;
       this.show(this.detail);
     });
-    return section("Candidates", heading, list, more, query(trace.rank, this.open));
+    return stagePanel("rank", heading, list, more, query(trace.rank, this.open));
   }
 
   /** The gold element where the list does not reach it; its text is recorded only for the first ones. @param {number} goldRank @param {Candidate[]} candidates @param {any} gold @param {(place: number, name?: string) => Node} row */
@@ -213,10 +216,10 @@ export class SidePane {
   }
 
   /** @param {Record<string, any>} detail */
-  #memory({ memory, trace }) {
+  #recall({ memory, trace }) {
     const { of, kind } = trace.recall ?? {};
     const count = of === undefined || of === null ? `${memory.length} recalled` : `${memory.length} of ${of} snippets`;
-    if (!trace.recall) return section("Memory", null, missing("recall"));
+    if (!trace.recall) return stagePanel("recall", null, missing("recall"));
     const rows = memory.map((/** @type {Record<string, any>} */ snippet) => this.#snippet(snippet));
     const none = memory.length
       ? null
@@ -230,7 +233,7 @@ export class SidePane {
     const used = more.length && kind === "none" ? null : none;
     const note =
       more.length && kind === "none" ? "" : [count, kind].filter((word) => word && word !== "none").join(" · ");
-    return section("Memory", note, make("div.snippets", {}, ...rows), used, ...more, query(trace.recall, this.open));
+    return stagePanel("recall", note, make("div.snippets", {}, ...rows), used, ...more, query(trace.recall, this.open));
   }
 
   /** @param {Record<string, any>} snippet */
@@ -248,12 +251,18 @@ export class SidePane {
   }
 
   /** @param {Record<string, any>} detail */
-  #prompt({ trace, calls, prompt_tokens: asked, completion_tokens: answered }) {
+  #compose({ trace }) {
+    const { prompt } = trace.compose ?? {};
+    if (prompt === undefined) return [];
+    return [stagePanel("compose", null, folded("prompt", "Prompt", make("pre", {}, asText(prompt)), this.open))];
+  }
+
+  /** @param {Record<string, any>} detail */
+  #plan({ trace, calls, prompt_tokens: asked, completion_tokens: answered }) {
     const used = calls
       ? `${asked.toLocaleString("en")} + ${answered.toLocaleString("en")} tokens · ${calls} ${calls === 1 ? "call" : "calls"}`
       : "no model call";
     const { reply, why, rounds, samples = [] } = trace.plan ?? {};
-    const { prompt } = trace.compose ?? {};
     const shown = [];
     if (reply !== undefined) shown.push(make("pre", {}, asText(reply)));
     if (why !== undefined) shown.push(facts(why));
@@ -262,13 +271,12 @@ export class SidePane {
       shown.push(folded("samples", `${samples.length} replies drawn`, make("div", {}, ...texts), this.open));
     }
     if (rounds?.length) shown.push(folded("rounds", `${rounds.length} rounds`, facts(roundFacts(rounds)), this.open));
-    if (prompt !== undefined) shown.push(folded("prompt", "Prompt", make("pre", {}, asText(prompt)), this.open));
-    if (!shown.length) shown.push(missing("compose", "plan"));
-    return section("Prompt and reply", used, ...shown);
+    if (!shown.length) shown.push(missing("plan"));
+    return stagePanel("plan", used, ...shown);
   }
 
   /** What was considered, the best first, and what was predicted of each. @param {Record<string, any>} detail */
-  #branches({ branches, action_repr: done }) {
+  #imagine({ branches, action_repr: done }) {
     if (!branches.length) return [];
     const ordered = branches.toSorted(
       (/** @type {any} */ one, /** @type {any} */ other) => (other.value ?? -Infinity) - (one.value ?? -Infinity),
@@ -288,7 +296,7 @@ export class SidePane {
     });
     const best = branches.find((/** @type {any} */ branch) => branch.by_value);
     const other = best && !best.chosen ? make("p.note", {}, overruled(branches, done)) : null;
-    return [section("Branches", `${branches.length} considered`, other, ...rows)];
+    return [stagePanel("imagine", `${branches.length} considered`, other, ...rows)];
   }
 
   /** What really happened to the page, read when it is opened, beside what was predicted: of the recorded action, or, of
@@ -373,11 +381,6 @@ function reword({ gold, step }) {
     " · ",
     make("a.link reword", { href: `/steps/${step}/#wording` }, "The wording or the cut is wrong"),
   );
-}
-
-/** @param {string} title @param {string | null} note @param {...any} children */
-function section(title, note, ...children) {
-  return make("section", {}, make("h2", {}, title, note ? make("small", {}, ` ${note}`) : null), ...children);
 }
 
 /** @param {import("../shared/elements.js").Action} one */
