@@ -17,9 +17,9 @@ from agents import observations
 from agents.cookbook import texts
 from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.encoders.weights import MINILM
-from agents.generators.local import prompt_ids
+from agents.generators.local import prompt_ids, prompt_text
 from agents.learned.settings import Settings
-from agents.llm.protocol import LlmInfo, Reply, Request
+from agents.llm.protocol import GREEDY, LlmInfo, Reply, Request, Sampling
 from agents.llm.usage import Usage
 from agents.memory import encoding
 from agents.memory.build import embed_workflows
@@ -141,12 +141,20 @@ class Scripted:
     def count_tokens(self, text: str) -> int:
         return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    def generate(self, prompts: Sequence[PlannerPrompt], sampling: object = None) -> list[Generated]:
+    def generate(self, prompts: Sequence[PlannerPrompt], sampling: Sampling | None = None) -> list[Generated]:
         limits = self.settings["max_tokens"], self.settings["max_piece"]
+        drawn = sampling or self.settings.get("sampling", GREEDY)
         self.asked += [
-            [prompt_ids(prompt, self.tokenizer, *limits), getattr(prompt, "openings", ())] for prompt in prompts
+            [prompt_ids(prompt, self.tokenizer, *limits), getattr(prompt, "openings", ()), asdict(drawn)]
+            for prompt in prompts
         ]
-        return [Generated(self._next(), "", DecisionUsage()) for _ in prompts]
+        return [self._generated(prompt_text(prompt), drawn) for prompt in prompts]
+
+    def _generated(self, asked: str, drawn: Sampling) -> Generated:
+        """As weights answer: without chance all samples are the same."""
+        texts = self._texts(asked, drawn.n if drawn.temperature else 1)
+        first, *others = texts * (drawn.n // len(texts))
+        return Generated(first, "", DecisionUsage(), others=tuple(others))
 
     def complete(self, requests: list[Request]) -> list[Any]:
         self.asked += [request.to_dict() for request in requests]
@@ -154,11 +162,14 @@ class Scripted:
 
     def _reply(self, request: Request) -> Reply:
         text = "\n".join(message.content for message in request.messages)
+        return Reply(self._texts(text, request.n), Usage(1, 1, 0.0), "some-model", ("stop",), 0.0)
+
+    def _texts(self, text: str, count: int) -> tuple[str, ...]:
+        """What is answered to a text, so many times."""
         known = next((answer for start, answer in ANSWERS.items() if start in text), None)
         if "You judge single actions" in text:  # each action is worth something else
             known = f"[Score]: {1 + len(text) % 5}"
-        texts = (known,) * request.n if known else self._samples(request.n)
-        return Reply(texts, Usage(1, 1, 0.0), "some-model", ("stop",), 0.0)
+        return (known,) * count if known else self._samples(count)
 
     def _samples(self, count: int) -> tuple[str, ...]:
         """The next answer once and others more often, so that the first drawn is not the most frequent."""
