@@ -15,7 +15,7 @@ from agents.pipeline import Pipeline
 from agents.prompts.packs import webnav
 from agents.recipes import literature
 from agents.recipes.literature import RECIPES, Recipe
-from agents.stages import registry
+from agents.stages import known, registry
 from agents.stages.kind import Parts, StageKind
 from agents.stages.state import StepState
 from agents.types import STAGES, Decision
@@ -46,15 +46,14 @@ def kinds() -> list[type[StageKind]]:
 def test_folders_and_groups_of_settings_are_called_as_the_stages() -> None:
     folders = {folder.parent.name for folder in (ROOT / "agents" / "stages").glob("*/__init__.py")}
     assert folders == set(STAGES)
-    assert {setting.partition(".")[0] for setting in registry.KINDS} <= set(STAGES)
+    assert {setting.partition(".")[0] for setting in known.kinds()} <= set(STAGES)
     groups = {field.name for field in fields(Recipe) if isinstance(field.default_factory, type)}
     assert groups - {"prompts", "quirks"} <= set(STAGES)
 
 
 def test_a_kind_lies_in_the_folder_of_its_stage() -> None:
-    found = {
-        (kind.stage, kind.__module__) for kind in [*kinds(), *(k for v in registry.KINDS.values() for k in v.values())]
-    }
+    every = [*kinds(), *(kind for by_name in known.kinds().values() for kind in by_name.values())]
+    found = {(kind.stage, kind.__module__) for kind in every}
     assert {stage for stage, _ in found} == set(STAGES)
     assert [module for stage, module in found if not module.startswith(f"agents.stages.{stage}.")] == []
 

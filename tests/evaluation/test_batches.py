@@ -12,7 +12,7 @@ import pytest
 
 from agents.generators.local import LocalGenerator
 from agents.pipeline import Pipeline
-from agents.stages import registry
+from agents.stages.known import kinds
 from agents.stages.plan.kinds import AskingPlanner
 from agents.types import Observation
 from evaluation.bench.planners import CASES, PlannerCase, compared, figures, slowest
@@ -39,8 +39,8 @@ def steps_of(case: PlannerCase, count: int) -> list[Observation]:
 
 
 def test_every_planner_that_asks_a_model_has_its_case() -> None:
-    asking = {name for name, kind in registry.KINDS["plan.kind"].items() if getattr(kind, "asks", False)}
-    assert asking == registry.KINDS["plan.kind"].keys() - NO_MODEL
+    asking = {name for name, kind in kinds()["plan.kind"].items() if getattr(kind, "asks", False)}
+    assert asking == kinds()["plan.kind"].keys() - NO_MODEL
     assert {case.agent().plan.kind for case in CASES} == asking - LIVE
 
 
