@@ -19,7 +19,7 @@ from agents.stages.compose.shots import shot_messages
 from agents.stages.registry import unfit
 from agents.weblinx.prompt import PromptSettings, messages
 from agents.weblinx.wording import WeblinxWording
-from agents.words.shown_page import PageWording
+from agents.words.shown_page import LetterForm, PageWording
 from agents.words.trajectory import naive_demos
 from tests import factories
 from tests.agents.author_clones import FILES, clone
@@ -67,7 +67,7 @@ def test_rationales_are_asked_with_the_examples_and_the_request(tmp_path) -> Non
 def test_examples_for_language_models_become_pages_with_questions_and_answers(tmp_path) -> None:
     pack = read("mind2web", clone(tmp_path, "mind2web")).pack
     assert pack.words("page_system") == "You are a sailor."
-    shown = [(part.sender, part.text) for part in shot_messages(pack, "multichoice", 3)]
+    shown = [(part.sender, part.text) for part in shot_messages(pack, LetterForm(), 3)]
     assert shown == [
         ("webpage", "<html> <a id=0> x </a> </html>"),
         ("human", "{HEADER}\nTask: t"),
