@@ -14,7 +14,8 @@ STRUCTURE = $(addprefix tests/test_,imports.py names.py verbs.py sizes.py wiring
 # Kept bytecode saves seconds, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: run test test-core test-all bench load lint format gates lock chromium backup restore stop
+.PHONY: run test test-core test-all bench load format gates lock chromium backup restore stop
+.PHONY: lint lint-layout lint-types lint-structure lint-faces
 
 run: .venv/installed ## the app, workers and embedded servers, until Ctrl-C
 	@PORT=$(PORT) exec $(RUN) up --port $(PORT) --bind $(BIND) --sample $(SAMPLE)
@@ -34,14 +35,22 @@ bench: .venv/installed ## benchmarks: a table, and var/bench.json
 load: .venv/installed ## fifty annotators for ten minutes, on a database of their own: a table, and var/load/load.json
 	@exec .venv/bin/python -m tests.load.annotators $(ARGS)
 
-lint: .venv/installed ## format, types, and the structure of the code; nothing of it needs a database
+lint: lint-layout lint-types lint-structure lint-faces ## format, types, and the structure of the code; needs no database
+
+lint-layout: .venv/installed
 	.venv/bin/ruff check . && .venv/bin/ruff format --check .
-	.venv/bin/mypy
 	git grep -niE "# *(fmt: *(skip|on|off)|yapf:|(ruff|flake8) *[:=] *(noqa|ignore|disable)|noqa *:.*C901)" -- "*.py"; test $$? -eq 1
 	git grep -nE "@ts-(ignore|expect-error|nocheck)" -- "*.js" "*.ts"; test $$? -eq 1
 	git grep -nE "prettier-ignore|djangofmt *: *ignore" -- "*.js" "*.ts" "*.css" "*.html" "*.json"; test $$? -eq 1
 	.venv/bin/djangofmt --check templates
+
+lint-types: .venv/installed
+	.venv/bin/mypy
+
+lint-structure: .venv/installed
 	.venv/bin/python -m pytest --core $(ALONE) $(STRUCTURE)
+
+lint-faces: .venv/installed
 	@.ci/lint_faces.sh
 
 format: .venv/installed ## lays out Python, templates, and with npm scripts and styles, as lint wants them
