@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 from django.db.models import Q
@@ -15,6 +16,9 @@ _ROW = (
     *("step__snapshot", "step__operation", "step__value", "node_id"),
     *(f"{_DATASET}__name", f"{_CONVERSATION}__source_id", "step__turn__index", "step"),
 )
+
+
+_Action = tuple[int | str, ...]  # page, operation, value, element
 
 
 class _GoldRow(NamedTuple):
@@ -30,7 +34,7 @@ class _GoldRow(NamedTuple):
     step: int
 
     @property
-    def action(self) -> tuple[int | str, ...]:
+    def action(self) -> _Action:
         """The same wherever the page is."""
         return self[:4]
 
@@ -65,15 +69,21 @@ class OpenGold:
 
 
 def _opened(hidden: Iterable[_GoldRow], readable: Iterable[_GoldRow]) -> list[OpenGold]:
-    shown: dict[tuple[int | str, ...], set[tuple[str, str]]] = defaultdict(set)
+    shown: dict[_Action, set[tuple[str, str]]] = defaultdict(set)
     for row in readable:
         shown[row.action].add(row.place)
-    turns: dict[tuple[str, str, int], dict[int, set[tuple[str, str]]]] = defaultdict(lambda: defaultdict(set))
+    turns: dict[tuple[str, str, int], dict[int, set[_Action]]] = defaultdict(lambda: defaultdict(set))
     for row in hidden:
-        turns[*row.place, row.turn][row.step] |= shown.get(row.action, set())  # any of a step's elements is its gold
+        turns[*row.place, row.turn][row.step].add(row.action)  # any of a step's elements is its gold
+
+    @cache  # many turns of a dataset begin on one page with one action
+    def players(steps: frozenset[frozenset[_Action]]) -> dict[str, str]:
+        """Each dataset with the first of its conversations that do all of it."""
+        found = set.intersection(*(set().union(*(shown.get(action, ()) for action in step)) for step in steps))
+        return dict(sorted(found, reverse=True))
+
     found: dict[tuple[str, str], list[tuple[str, int, str]]] = defaultdict(list)
     for (dataset, conversation, index), steps in turns.items():
-        players = sorted(set.intersection(*steps.values()), reverse=True)
-        for name, player in dict(players).items():  # the first conversation of each dataset
+        for name, player in players(frozenset(map(frozenset, steps.values()))).items():
             found[dataset, name].append((conversation, index + 1, player))
     return [OpenGold(*names, len(examples), min(examples)) for names, examples in found.items()]

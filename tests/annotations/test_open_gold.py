@@ -1,5 +1,6 @@
 """Test gold that members of a project can read in another conversation: found for who releases; the sample has none."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from django.urls import reverse
 
 from annotations.corpus.importing import import_files
 from annotations.models import Conversation, Dataset, Step
-from annotations.releases.open_gold import OpenGold
+from annotations.releases.open_gold import OpenGold, _GoldRow, _opened
 from annotations.sample.build import build
 from annotations.sample.mind2web import build as build_tasks
 from annotations.sample.weblinx import build as build_weblinx
@@ -81,3 +82,14 @@ def test_no_dataset_of_the_sample_shows_the_test_gold_of_another(tmp_path: Path)
     Conversation.objects.filter(dataset=made["mind2web"], split="test_task").update(split="train")
     (found,) = OpenGold.of(made["mt-mind2web"])
     assert (found.opened_by, found.turns > 10) == ("mind2web", True)
+
+
+def test_turns_that_all_begin_alike_take_no_longer_for_each_that_does() -> None:
+    """Those of a dataset often do: on a site's first page, with its search field. Each pair of them was looked at."""
+    begun = time.process_time()
+    same = (1, "CLICK", "", "4")
+    hidden = (_GoldRow(*same, "hidden", f"errand-{number}", 0, number) for number in range(5000))
+    readable = (_GoldRow(*same, "open", f"other-{number:04}", 0, number) for number in range(5000))
+    (found,) = _opened(hidden, readable)
+    assert (found.turns, found.example) == (5000, ("errand-0", 1, "other-0000"))
+    assert time.process_time() - begun < 1
