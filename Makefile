@@ -14,7 +14,7 @@ STRUCTURE = $(addprefix tests/test_,imports.py names.py verbs.py sizes.py wiring
 # Kept bytecode saves seconds, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: run test test-core test-all bench load format gates lock chromium backup restore stop
+.PHONY: run test test-core test-all warm bench load format gates lock chromium backup restore stop
 .PHONY: lint lint-layout lint-types lint-structure lint-faces
 
 run: .venv/installed ## the app, workers and embedded servers, until Ctrl-C
@@ -28,6 +28,9 @@ test-core: .venv/installed ## the cores alone, without database and Django: 5 se
 
 test-all: .venv/installed chromium ## what CI runs beside lint: slow tests too
 	@exec .venv/bin/python -m pytest $(PARALLEL) -m "not gpu and not live" $(STRUCTURE:%=--ignore=%) --durations=12 $(ARGS)
+
+warm: .venv/installed ## compiles what tests are and import once, which each of their processes would do for itself
+	-@.venv/bin/python -m pytest --collect-only -q -m "not gpu and not live" >/dev/null
 
 bench: .venv/installed ## benchmarks: a table, and var/bench.json
 	@exec $(RUN) bench $(ARGS)

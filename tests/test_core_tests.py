@@ -48,4 +48,4 @@ def test_lint_holds_the_structure_and_ci_runs_it_once() -> None:
     for target in ("test", "test-all"):
         assert set(re.findall(r"--ignore=(tests/test_\w+\.py)", command_of(target))) == files
     run_by_ci = (ROOT / ".ci" / "run").read_text("utf-8").split("\n")
-    assert {"make --jobs=2 --output-sync=target lint gates", "exec make test-all"} <= set(run_by_ci)
+    assert {"make --jobs=2 --output-sync=target warm lint gates", "exec make test-all"} <= set(run_by_ci)
