@@ -15,7 +15,7 @@ from typing import IO
 
 import pytest
 
-PATIENCE = 120.0  # seconds
+PATIENCE = 30.0  # seconds, in which the other processes wait, too
 FOLDER = "WEBNAV_TESTS_TOGETHER"  # the environment's name of the folder that the processes of a run share
 
 
