@@ -1,6 +1,7 @@
 """Hosts made of namespaces: each has its own processes, its own network and its own clone; all have one host name."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,8 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
+
 ROOT = Path(__file__).resolve().parents[2]
-BRIDGE, NET = f"wn{os.getpid() % 100000}", "10.213.7"
+BRIDGE, NET = f"wn{os.getpid()}", f"10.213.{os.getpid() % 250 + 1}"  # runs beside each other have their own
 SHARED = f"{NET}.1"  # where the hosts find database, broker and object store
 
 
@@ -23,6 +26,7 @@ def sh(*words: str) -> None:
 @contextmanager
 def network() -> Iterator[None]:
     """A bridge that hosts are plugged into. OSError where the system does not let us make one."""
+    remove_left_bridges()
     sh("ip", "link", "add", BRIDGE, "type", "bridge")
     try:
         sh("ip", "addr", "add", f"{SHARED}/24", "dev", BRIDGE)
@@ -30,6 +34,13 @@ def network() -> Iterator[None]:
         yield
     finally:
         sh("ip", "link", "del", BRIDGE)
+
+
+def remove_left_bridges() -> None:
+    """Those of killed runs: they hold the addresses, and what is sent to a host of ours would go to them."""
+    for link in Path("/sys/class/net").iterdir():
+        if (found := re.fullmatch(r"wn(\d+)", link.name)) and not psutil.pid_exists(int(found[1])):
+            sh("ip", "link", "del", link.name)
 
 
 class Host:

@@ -26,7 +26,7 @@ from tests import object_store
 from tests.agents.test_training_jobs import TEXTS
 from tests.annotations.small_files import conversation
 from tests.app_server import database_url
-from tests.hosts.machines import SHARED, Host, network, wait
+from tests.hosts.machines import SHARED, Host, network, sh, wait
 from tests.tiny_models import tiny_cross_encoder
 from webnav_site.embedded import machine
 
@@ -123,6 +123,20 @@ def _answers(client: httpx2.Client) -> bool:
         return client.get("/login/").status_code == 200
     except httpx2.TransportError:
         return False
+
+
+def test_what_a_killed_run_has_left_holds_no_address_of_this_one() -> None:
+    """Its bridge got what was sent to our hosts, which seemed to answer nobody."""
+    killed = subprocess.Popen(["true"])
+    killed.wait()
+    left = Path("/sys/class/net") / f"wn{killed.pid}"
+    try:
+        sh("ip", "link", "add", left.name, "type", "bridge")
+        sh("ip", "addr", "add", f"{SHARED}/24", "dev", left.name)
+    except OSError as error:
+        pytest.skip(f"hosts of namespaces cannot be made here: {error}")
+    with network():
+        assert not left.exists()
 
 
 def test_what_one_host_begins_the_other_goes_on_with(world: World) -> None:
