@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-pytestmark = [pytest.mark.slow, pytest.mark.whole_app]
+pytestmark = pytest.mark.slow
 BEGIN = """
 import django
 from webnav_site.embedded import services
@@ -113,7 +113,7 @@ def run(var: Path, *command: str, status: int = 0) -> str:
     environment = {key: value for key, value in os.environ.items() if key not in own}
     environment |= {"WEBNAV_VAR": str(var), "DJANGO_SETTINGS_MODULE": "webnav_site.settings", "HF_HUB_OFFLINE": "1"}
     done = subprocess.run(
-        [sys.executable, *command], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, *command], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=900, check=False
     )
     assert done.returncode == status, (done.stdout + done.stderr)[-4000:]
     return done.stdout.strip().splitlines()[-1] if done.stdout.strip() else done.stderr
