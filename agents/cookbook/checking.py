@@ -94,7 +94,8 @@ def _is_derived(recipe: Recipe) -> bool:
 def _is_off(name: str, value: object) -> bool:
     """Whether a setting says none, is a switch that nobody turned on, or counts the one that there always is."""
     is_default = value == settings_of(Recipe)[name].default
-    return value in ("none", "") or (value == 0 and (is_default or value is not False)) or (value == 1 and is_default)
+    is_one = value == 1 and value is not True
+    return value in ("none", "") or (value == 0 and (is_default or value is not False)) or (is_one and is_default)
 
 
 def check_shots(recipe: Recipe, pack: Pack, changed: Collection[str]) -> None:

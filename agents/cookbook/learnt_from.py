@@ -12,12 +12,13 @@ from agents.recipes.declaring import value_of
 from agents.recipes.literature import Recipe, override
 from agents.stages.rank.kinds import WEBLINX_TEXT
 from agents.stages.registry import (
-    RANKERS,
+    MODELS,
     planner_named,
     planner_of,
     predicts_objective,
     ranker_embeds,
     recipe_kinds,
+    stage_served,
     trained_for,
     training_of,
 )
@@ -28,7 +29,6 @@ COMPOSING = ("quirks.q18_gold_in_top_k",)  # that a kind of `plan` names, as it 
 UNSEEN = ("prompts.pack", "quirks.q7_single_candidate_fails", "rank.base", "plan.constrained")
 OF_RUNS = {"recall.induction", "recall.induction_style"}  # a training recalls what is stored, and writes nothing itself
 TRAINERS = {"rank": "manage.py train_ranker", "plan": "manage.py train_planner"}
-TRAINED = {"rank": RANKERS, "plan": ("seq2seq", "causal", "grounded")}  # kinds of models
 RUNS = "manage.py evaluate"
 
 
@@ -67,14 +67,14 @@ class Learning:
         """Whether what is learnt differs by a setting's value from what was learnt with its value `before`."""
         if name in self._read():
             return True
-        if self.kind in RANKERS:  # what follows from the recipe is how WebLINX turns are written
+        if stage_served(self.kind) == "rank":  # what follows from the recipe is how WebLINX turns are written
             return False
         other = override(self.recipe, {name: str(before)}, are_stored=True)
         told, was = (training_of(recipe, self.kind)[1] for recipe in (self.recipe, other))
         return any(told.get(followed) != was.get(followed) for followed in self.followed)
 
     def _read(self) -> frozenset[str]:
-        if self.kind in RANKERS:
+        if stage_served(self.kind) == "rank":
             written = read_by(self.recipe).intersection(WEBLINX_TEXT) if self.of_turns else frozenset()
             return written | {"rank.kind", "rank.base"}
         if self._is_of_transitions():
@@ -90,7 +90,7 @@ class Learning:
         """What reads a setting of the recipe, in words: other data, other commands."""
         if not self.of_turns and dataclasses.replace(self, of_turns=True).reads(name, before):
             yield "recorded WebLINX turns"
-        for stage, kinds in TRAINED.items():
+        for stage, kinds in MODELS.items():
             kind = trained_for(self.recipe, kinds)
             if kind and Learning.of(self.recipe, kind, self.of_turns).reads(name, before):
                 yield TRAINERS[stage]

@@ -13,7 +13,8 @@ from agents.stages.kind import CannotRun, StageKind
 from agents.stages.known import kinds
 from agents.stages.plan.kinds import Planning, PublishedJudging
 
-RANKERS = ("cross_encoder", "dual_encoder")  # kinds of model that the stage `rank` uses
+# Stage -> the kinds of model that are trained for it.
+MODELS = {"rank": ("cross_encoder", "dual_encoder"), "plan": ("seq2seq", "causal", "grounded")}
 LANGUAGE_MODELS = {"seq2seq", "causal"}  # either kind answers the prompts of planners that ask
 NOTHING = ("none", "False")  # what a setting says where no kind is wanted
 
@@ -177,10 +178,15 @@ def fails_unasked(recipe: Recipe) -> bool:
     return recipe.quirks.q27_fails_unasked and planner_of(recipe).fails_unasked
 
 
+def stage_served(model: str) -> str:
+    """The stage that a kind of model is trained for; "" for what is none."""
+    return next((stage for stage, models in MODELS.items() if model in models), "")
+
+
 def training_of(recipe: Recipe, kind: str = "") -> tuple[str, dict[str, Any]]:
     """The kind of model that is trained for a recipe, and the settings of that training that the recipe decides. `kind`
     "" is the planner. ValueError where the recipe trains nothing of that kind."""
-    stage = chosen(recipe, "rank.kind") if kind in RANKERS else planner_of(recipe)
+    stage = chosen(recipe, "rank.kind") if stage_served(kind) == "rank" else planner_of(recipe)
     own, settings = stage.training(recipe) if stage else ("", {})
     if not own or (kind and kind != own and not {kind, own} <= LANGUAGE_MODELS):
         what = f"a {kind}" if kind else "a planner"

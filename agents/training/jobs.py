@@ -23,7 +23,7 @@ from agents.models import TrainedModel
 from agents.models.spending import BudgetLimits
 from agents.recipes import differences, literature
 from agents.recipes.literature import Recipe
-from agents.stages.registry import LANGUAGE_MODELS, RANKERS, planner_named, trained_for, training_of
+from agents.stages.registry import LANGUAGE_MODELS, planner_named, stage_served, trained_for, training_of
 from agents.training import lessons
 from agents.training.asking import told_ahead
 from agents.training.followed import as_asked, check_followed
@@ -126,7 +126,7 @@ def _base_of(recipe: Recipe | None, kind: str) -> str:
     """What the recipe says that weights of its own kind are trained from; "" where it says nothing."""
     if recipe is None or trained_for(recipe, (kind,)) != kind:
         return ""
-    return recipe.rank.base if kind in RANKERS else recipe.plan.base
+    return recipe.rank.base if stage_served(kind) == "rank" else recipe.plan.base
 
 
 def _require(user: User, dataset: Dataset, named: dict[str, Any]) -> None:
@@ -235,7 +235,7 @@ def _unteachable(learnt: lessons.Lessons, dataset: Dataset, kind: str, changes: 
     planner = planner_named(str(changes.get("paradigm", PlannerSettings().paradigm)))
     reads_turns = dataset.source_format == "weblinx" or (planner is not None and planner.of_turns)
     said = f"Nobody has taught anything of the train split of {dataset.name} yet: say in replays who was wrong."
-    if reads_turns or (kind in ("seq2seq", "causal") and planner is None):
+    if reads_turns or (kind in LANGUAGE_MODELS and planner is None):
         said = "Lessons are of steps with one action on one page: this training reads something else."
     elif learnt:
         return {}

@@ -12,7 +12,7 @@ from agents.recipes.declaring import value_of, values_of
 from agents.recipes.literature import Recipe
 from agents.stages.imagine.worlds import Imagining, world_text
 from agents.stages.rank.kinds import WEBLINX_TEXT
-from agents.stages.registry import RANKERS, installed, planner_of, training_of
+from agents.stages.registry import installed, planner_of, stage_served, training_of
 from agents.training.given_texts import other_texts, texts_asked
 
 SET_BESIDE = ("history_turns", "element_limit")  # in a ranker's training, whatever its recipe says
@@ -70,7 +70,7 @@ def _said(setting: str, model: TrainedModel, recipe: Recipe) -> str:
     except ValueError:  # the recipe uses it for something else, which its own checks tell
         return ""
     stored = model.job.params.get("recipe") if model.job else None
-    if model.kind in RANKERS:
+    if stage_served(model.kind) == "rank":
         if other_data := _other_data(stored, model, recipe):
             return (
                 f"{setting}={model.name} was trained on {other_data[0]}; {recipe.name} asks it about {other_data[1]}."

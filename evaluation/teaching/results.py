@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import Q
 
 from agents.models import Run, TrainedModel
+from agents.stages.registry import stage_served
 from annotations.access import rules
 from annotations.access.rules import Rights
 from annotations.models import Split
@@ -77,7 +78,7 @@ class HeldOut:
             raise ValueError("This model was trained for no recipe: name one in a study.")
         if split == Split.TRAIN or not dataset.conversations.filter(split=split).exists():
             raise ValueError("Choose a split with conversations that the models have not learnt from.")
-        place = "rank" if model.kind in (TrainedModel.Kind.CROSS_ENCODER, TrainedModel.Kind.DUAL_ENCODER) else "plan"
+        place = stage_served(model.kind)
         return create_study(
             user=user,
             dataset=dataset,

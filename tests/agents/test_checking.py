@@ -147,6 +147,24 @@ NOTHING = "would change nothing in"
             "train_planner DATASET --recipe self-map --set pl",
         ),
         ("bare", "plan.backend=local plan.model=mine plan.base=other", "plan.base", "an empty plan.model"),
+        (
+            "bare",
+            "preset=corrected plan.kind=multichoice quirks.q18_gold_in_top_k=true",
+            "quirks.q18_gold_in_top_k",
+            "",
+        ),
+        (
+            "synapse-abstraction",
+            "plan.kind=multichoice compose.trajectory=true",
+            "compose.trajectory",
+            "",
+        ),
+        (
+            "self-map",
+            "preset=corrected recall.memory=none quirks.q11_item_without_trajectory=true",
+            "quirks.q11_item_without_trajectory",
+            "",
+        ),
         ("mindact-icl", "plan.base=other", "plan.base", "plan.backend=local"),
     ],
 )

@@ -1,7 +1,7 @@
 """What a kind of a stage can do, it says itself: nobody asks for one by its name."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -13,21 +13,21 @@ FIELDS = {setting.partition(".")[2] for setting in KINDS}
 NAMES = {name for by_name in KINDS.values() for name in by_name} - {"none", "True"}
 # Names of kinds that are words for other things too: asked for beside a setting that chooses a kind.
 WORDS = {"close", "environment", "first", "fixed", "image", "own", "policy", "program", "text", "trajectory"}
+WORDS |= {"world_model"}
 FILES = sorted(path for room in ("agents", "evaluation") for path in (ROOT / room).rglob("*.py"))
 
 
-def asked_by_name(source: str) -> list[str]:
-    """Where what is at hand is compared with the name of a kind, written out or by a constant of the module, or taken
-    from a set by it; with a name that is also another word, where the other side is a setting that chooses a kind
-    (`….kind`, `recall.memory`, `.get("kind")`), or a set."""
+def asked_by_name(source: str, elsewhere: Mapping[str, ast.expr] | None = None) -> list[str]:
+    """Where what is at hand is compared with the name of a kind, written out or by a constant of the module or one that
+    it imports (`elsewhere`: by module and name, as `agents.x.NAME`), or taken from a set by it. With a name that is
+    also another word, where the other side is a setting that chooses a kind (`….kind`, `recall.memory`,
+    `.get("kind")`), or a set."""
     tree = ast.parse(source)
-    constants = {
-        target.id: node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
-        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-        if isinstance(target, ast.Name) and _is_literal(node.value)
-    }
+    constants = _constants(tree)
+    for node in ast.walk(tree):
+        for alias in node.names if isinstance(node, ast.ImportFrom) and elsewhere else ():
+            if (value := elsewhere.get(f"{node.module}.{alias.name}")) is not None:
+                constants[alias.asname or alias.name] = value
     found = []
     for node in ast.walk(tree):
         sides = _sides(node)
@@ -36,6 +36,16 @@ def asked_by_name(source: str) -> list[str]:
             named -= WORDS
         found += [f"{ast.unparse(sides[0])}: {name}" for name in sorted(named)]
     return found
+
+
+def _constants(tree: ast.Module) -> dict[str, ast.expr]:
+    return {
+        target.id: node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name) and _is_literal(node.value)
+    }
 
 
 def _sides(node: ast.AST) -> list[ast.AST]:
@@ -88,7 +98,13 @@ def _texts(side: ast.AST, constants: dict[str, ast.expr]) -> Iterator[str]:
 @pytest.mark.slow
 def test_no_kind_is_asked_for_by_its_name() -> None:
     assert len(FILES) > 200
-    found = {str(path.relative_to(ROOT)): asked_by_name(path.read_text("utf-8")) for path in FILES}
+    sources = {path.relative_to(ROOT): path.read_text("utf-8") for path in FILES}
+    elsewhere = {
+        f"{'.'.join(path.with_suffix('').parts)}.{name}": value
+        for path, source in sources.items()
+        for name, value in _constants(ast.parse(source)).items()
+    }
+    found = {str(path): asked_by_name(source, elsewhere) for path, source in sources.items()}
     assert {path: hits for path, hits in found.items() if hits} == {}
 
 
@@ -127,4 +143,11 @@ def test_such_a_question_is_found_however_it_is_written(source: str) -> None:
     ],
 )
 def test_other_questions_may_be_asked(source: str) -> None:
+    assert asked_by_name(source) == []
+
+
+def test_a_constant_of_another_module_is_followed() -> None:
+    elsewhere = {"agents.a.RANKERS": ast.parse("('cross_encoder', 'dual_encoder')", mode="eval").body}
+    source = "from agents.a import RANKERS as THESE\nif kind in THESE: pass"
+    assert asked_by_name(source, elsewhere)
     assert asked_by_name(source) == []

@@ -13,7 +13,7 @@ from agents.cookbook.learnt_from import TRAINERS
 from agents.management.changes import add_changes, add_limits, changes_in, limits_in
 from agents.models import TrainedModel
 from agents.recipes.literature import Recipe
-from agents.stages.registry import RANKERS, trained_for
+from agents.stages.registry import MODELS, stage_served, trained_for
 from agents.training.followed import as_asked
 from agents.training.jobs import BASES, run_inline, start_training
 from agents.training.presets import TrainingPreset
@@ -113,7 +113,8 @@ class TrainCommand(BaseCommand):
             if own:
                 raise CommandError(f"{', '.join(own)}: settings of a recipe, and --recipe names none")
             return None
-        stage, other = ("rank", "plan") if set(self.kinds) & set(RANKERS) else ("plan", "rank")
+        stage = stage_served(self.kinds[0])
+        (other,) = MODELS.keys() - {stage}
         if f"{other}.base" in own:
             raise CommandError(f"{other}.base is what another model is trained from: set it for {TRAINERS[other]}")
         if f"{stage}.base" in own:  # a model that the recipe names is not the one to be trained

@@ -5,6 +5,7 @@ from typing import Any
 
 from agents.management.commands._training import TrainCommand
 from agents.recipes.declaring import declarations
+from agents.stages.registry import MODELS
 from agents.training.presets import PRESETS
 from agents.training.settings import PlannerSettings
 
@@ -15,7 +16,7 @@ class Command(TrainCommand):
     one folder: weights, tokenizer, config, metrics and a model card."""
 
     help = __doc__
-    kinds = ("seq2seq", "causal", "grounded")
+    kinds = MODELS["plan"]
     presets = PRESETS
 
     def add_arguments(self, parser: ArgumentParser) -> None:

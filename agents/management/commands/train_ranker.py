@@ -1,6 +1,7 @@
 """Train a ranker."""
 
 from agents.management.commands._training import TrainCommand
+from agents.stages.registry import MODELS
 
 
 class Command(TrainCommand):
@@ -9,4 +10,4 @@ class Command(TrainCommand):
     a model card."""
 
     help = __doc__
-    kinds = ("cross_encoder", "dual_encoder")
+    kinds = MODELS["rank"]
