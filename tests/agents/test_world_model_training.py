@@ -129,6 +129,7 @@ def test_what_imagines_and_what_values_are_told_with_longer_pages_and_other_word
     assert unlike_training(literature.to_dict(asks), dataset.project_id) == [
         f"{setting}=own was trained with imagine.page_tokens=900; wma asks it with imagine.page_tokens=3840."
     ]
+    assert card.use_of("causal", "own", model.config).endswith("=own imagine.page_tokens=900`")
     fits = literature.override(asks, {"imagine.page_tokens": "900"})
     assert unlike_training(literature.to_dict(fits), dataset.project_id) == []
     job.params["texts"]["sha256"][paradigm] = "of other words"
@@ -173,7 +174,8 @@ def test_it_is_trained_beside_its_base_and_measured(dataset: Dataset, tmp_path: 
     model.refresh_from_db()
     assert (model.kind, model.metrics["examples"]) == (TrainedModel.Kind.CAUSAL, 6)
     assert weights.find("dreamer") == model.folder
-    assert card.use_of("causal", "dreamer", model.config) == "`--set imagine.kind=trained imagine.model=dreamer`"
+    hinted = "`--set imagine.kind=trained imagine.model=dreamer imagine.page_tokens=900`"
+    assert card.use_of("causal", "dreamer", model.config) == hinted
     one = past(dataset)
     one.prepare()
     assert 0 <= measure(one, "test_task", None, "dreamer").scores["dreamer"].f1 <= 1

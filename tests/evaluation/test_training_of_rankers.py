@@ -11,7 +11,7 @@ from agents.recipes.literature import Recipe
 from agents.runs.weblinx_demos import demo_of
 from agents.stages.kind import Parts
 from agents.stages.rank.kinds import Ranked
-from agents.stages.registry import RANKERS, chosen, trained_for, training_of
+from agents.stages.registry import MODELS, chosen, trained_for, training_of
 from agents.training.mismatches import unlike_training
 from agents.training.samples.rows import RankingRows, SplitRows
 from agents.training.settings import make_settings
@@ -71,7 +71,8 @@ def turns(rows_of_the_file: None, demonstrations) -> Dataset:
 def as_published(turns, weights) -> dict[str, list[Texts]]:
     """What the published recipes are trained on: every test compares another recipe with it."""
     return {
-        name: trained_on(recipe, turns, weights[trained_for(recipe, RANKERS)]) for name, recipe in PUBLISHED.items()
+        name: trained_on(recipe, turns, weights[trained_for(recipe, MODELS["rank"])])
+        for name, recipe in PUBLISHED.items()
     }
 
 
@@ -84,7 +85,7 @@ def pages() -> Dataset:
 
 def trained_on(recipe: Recipe, dataset: Dataset, base: Path) -> list[Texts]:
     """What a training of the recipe's ranker reads of each step."""
-    kind = trained_for(recipe, RANKERS)
+    kind = trained_for(recipe, MODELS["rank"])
     model = TrainedModel(name="own", kind=kind, base=str(base), project=dataset.project, dataset=dataset)
     work = Work(model, {"limit": None, "recipe": literature.to_dict(recipe)}, lambda: False, lambda *a, **b: None)
     settings = make_settings(kind, training_of(recipe, kind)[1])
@@ -124,7 +125,7 @@ def observations(dataset: Dataset) -> list[Observation]:
 @pytest.mark.parametrize(("name", "changes"), TURNS)
 def test_a_ranker_of_turns_is_trained_on_what_its_recipe_asks(name, changes, turns, weights, as_published) -> None:
     recipe = literature.override(literature.get(name), changes)
-    folder = weights[trained_for(recipe, RANKERS)]
+    folder = weights[trained_for(recipe, MODELS["rank"])]
     trained = trained_on(recipe, turns, folder)
     assert len(trained) > 5
     assert trained == asked(recipe, turns, folder)
@@ -134,7 +135,7 @@ def test_a_ranker_of_turns_is_trained_on_what_its_recipe_asks(name, changes, tur
 @pytest.mark.parametrize("changes", [{}, {"rank.kind": "dmr"}])
 def test_a_ranker_of_pages_is_trained_on_what_its_recipe_asks(changes, pages, weights) -> None:
     recipe = literature.override(literature.get("mindact"), changes)
-    folder = weights[trained_for(recipe, RANKERS)]
+    folder = weights[trained_for(recipe, MODELS["rank"])]
     trained = trained_on(recipe, pages, folder)
     assert len(trained) == 4
     assert trained == asked(recipe, pages, folder)
@@ -166,7 +167,7 @@ def test_a_ranker_that_is_asked_otherwise_than_it_was_trained_is_named(
 ) -> None:
     """`before` None: its training named no recipe."""
     dataset, trained_by = factories.make_dataset(), literature.override(literature.get(name), dict(before or {}))
-    kind = trained_for(trained_by, RANKERS)
+    kind = trained_for(trained_by, MODELS["rank"])
     params = {} if before is None else {"recipe": literature.to_dict(trained_by)}
     job = Job.objects.create(kind=Job.Kind.TRAIN, project=dataset.project, params=params)
     config = make_settings(kind, training_of(trained_by, kind)[1]).__dict__

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agents.recipes.settings import ImagineSettings
 from agents.stages.registry import planner_named
 from annotations.text.amounts import value_text
 
@@ -45,16 +46,18 @@ class Training:
 
 
 IMAGINING = {
-    "world_model": "`--set imagine.kind=trained imagine.model={name}`",
-    "world_model_page": "`--set imagine.kind=trained imagine.predicts=page imagine.model={name}`",
-    "value": "`--set imagine.value=progress imagine.value_model={name}`",
+    "world_model": "`--set imagine.kind=trained imagine.model={name}{pages}`",
+    "world_model_page": "`--set imagine.kind=trained imagine.predicts=page imagine.model={name}{pages}`",
+    "value": "`--set imagine.value=progress imagine.value_model={name}{pages}`",
 }  # paradigm -> use, whatever the kind
 
 
 def use_of(kind: str, name: str, settings: dict[str, Any]) -> str:
     """The setting by which a recipe uses the model, as options of a command."""
     paradigm = settings.get("paradigm", "")
-    how = IMAGINING.get(paradigm, USES[kind]).format(name=name, paradigm=paradigm)
+    tokens = settings.get("page_tokens", usual := ImagineSettings().page_tokens)
+    pages = "" if tokens == usual else f" imagine.page_tokens={tokens}"  # asked about longer pages it would be worse
+    how = IMAGINING.get(paradigm, USES[kind]).format(name=name, paradigm=paradigm, pages=pages)
     planner = planner_named(paradigm)
     asks = planner is not None and planner.learns_prompts()  # an endpoint, in the recipes that have it
     return how.replace("--set", "--set plan.backend=local") if asks else how
