@@ -18,7 +18,7 @@ _ROW = (
 )
 
 
-_Action = tuple[int | str, ...]  # page, operation, value, element
+_Done = tuple[int | str, ...]  # page, operation, value, element
 
 
 class _GoldRow(NamedTuple):
@@ -34,7 +34,7 @@ class _GoldRow(NamedTuple):
     step: int
 
     @property
-    def action(self) -> _Action:
+    def action(self) -> _Done:
         """The same wherever the page is."""
         return self[:4]
 
@@ -69,15 +69,15 @@ class OpenGold:
 
 
 def _opened(hidden: Iterable[_GoldRow], readable: Iterable[_GoldRow]) -> list[OpenGold]:
-    shown: dict[_Action, set[tuple[str, str]]] = defaultdict(set)
+    shown: dict[_Done, set[tuple[str, str]]] = defaultdict(set)
     for row in readable:
         shown[row.action].add(row.place)
-    turns: dict[tuple[str, str, int], dict[int, set[_Action]]] = defaultdict(lambda: defaultdict(set))
+    turns: dict[tuple[str, str, int], dict[int, set[_Done]]] = defaultdict(lambda: defaultdict(set))
     for row in hidden:
         turns[*row.place, row.turn][row.step].add(row.action)  # any of a step's elements is its gold
 
     @cache  # many turns of a dataset begin on one page with one action
-    def players(steps: frozenset[frozenset[_Action]]) -> dict[str, str]:
+    def players(steps: frozenset[frozenset[_Done]]) -> dict[str, str]:
         """Each dataset with the first of its conversations that do all of it."""
         found = set.intersection(*(set().union(*(shown.get(action, ()) for action in step)) for step in steps))
         return dict(sorted(found, reverse=True))
