@@ -116,8 +116,8 @@ def _followed(
     except ValueError as error:
         raise ValidationError({"recipe": str(error)}) from error
     if ignored := sorted({"memory", "memory_k"} & changes.keys()):
-        named = {"memory": "recall.memory", "memory_k": "recall.k"}[ignored[0]]
-        raise ValidationError({"settings": f"{ignored[0]} follows from the recipe: set {named}."})
+        of_recipe = {"memory": "recall.memory", "memory_k": "recall.k"}[ignored[0]]
+        raise ValidationError({"settings": f"{ignored[0]} follows from the recipe: set {of_recipe}."})
     recipe = as_asked(recipe)
     return recipe, training_of(recipe, kind)[1] | changes
 
