@@ -85,6 +85,19 @@ class HashedPages(PagesInTurn):
     form = HashedGroups.form
 
 
+class MorePages(PagesInTurn):
+    def run(self, states):
+        super().run(states)
+
+
+class ByMore(Generation):
+    """It composes by code of its own."""
+
+    @classmethod
+    def before(cls):
+        return ElementGroups, MorePages
+
+
 class ByHash(Generation):
     """The model answers with a hash and a number."""
 
@@ -95,6 +108,7 @@ class ByHash(Generation):
         return HashedGroups, HashedPages
 '''
 POINTS = "[webnav.stages]\nplan.kind.by_number = own_planners:ByNumber\nplan.kind.by_hash = own_planners:ByHash\n"
+POINTS += "plan.kind.by_more = own_planners:ByMore\n"
 PAGE_SAMPLES = """
 import sys
 from agents.stages.registry import training_of
@@ -151,7 +165,13 @@ def test_train_planner_trains_a_planner_of_a_package_which_then_runs(installed: 
     assert told.returncode == 0, told.stderr
     assert {step.trace["plan"]["kind"] for step in TrajectoryStep.objects.all()} == {"by_number"}
     unknown = managed([*train[:-2], "--base", str(base), "--set", "layout=task"], installed)
-    assert "layout would change nothing in a training on by_number: it needs paradigm=by_hash or g" in unknown.stderr
+    assert (
+        "layout would change nothing in a training on by_number: it needs paradigm=by_hash or by_more or g"
+        in unknown.stderr
+    )
+    otherwise = ["--recipe", "self-map-no-rationale", *train[5:], "--set", "plan.kind=by_more"]
+    unlike = managed([*train[:3], *otherwise], installed)
+    assert "ByMore composes its prompts by code of MorePages, which samples of page groups do not run" in unlike.stderr
     without = managed([*train, "--inline"], None)
     assert "there is no such kind" in without.stderr or "plan.kind must be one of" in without.stderr
 

@@ -59,7 +59,7 @@ def check(parent: Recipe, recipe: Recipe, names: Collection[str]) -> None:
     _check_together(changed, recipe)
     _check_still_shown(root, recipe, changed)
     _check_compared(recipe, changed)
-    _check_imagined(recipe, changed)
+    _check_at_most(recipe, changed, read_by(recipe))
     read, was_read = read_by(recipe), read_by(root)
     for name in changed:
         if name in was_read and _is_off(name, after[name]):
@@ -226,12 +226,17 @@ def _check_compared(recipe: Recipe, changed: Collection[str]) -> None:
     raise ValueError(f"{said}: set plan.samples=1{comparing}")
 
 
-def _check_imagined(recipe: Recipe, changed: Collection[str]) -> None:
-    """ValueError where somebody has more actions imagined than are drawn: as many as are drawn would be."""
+def _check_at_most(recipe: Recipe, changed: Collection[str], read: Collection[str]) -> None:
+    """ValueError where somebody asks for more of something than there is: as many as there are would be taken."""
     imagined, drawn = recipe.imagine.samples, recipe.plan.samples
-    if "imagine.samples" in changed and imagined > drawn and "imagine.samples" in read_by(recipe):
-        said = f"imagine.samples={imagined} would change nothing beside plan.samples={drawn}, as no more are drawn"
-        raise ValueError(f"{said}: set imagine.samples={drawn}, or plan.samples of at least {imagined}")
+    shown, kept = recipe.simplify.group_size, recipe.rank.top_k
+    for name, wanted, of, most, why in (
+        ("imagine.samples", imagined, "plan.samples", drawn, "as no more are drawn"),
+        ("simplify.group_size", shown, "rank.top_k", kept, "as no more elements are kept"),
+    ):
+        if name in changed and name in read and wanted > most:
+            said = f"{name}={wanted} would change nothing beside {of}={most}, {why}"
+            raise ValueError(f"{said}: set {name}={most}, or {of} of at least {wanted}")
 
 
 def _wants_any(name: str, parent: Recipe, recipe: Recipe) -> str:

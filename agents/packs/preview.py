@@ -1,7 +1,8 @@
 """The prompts that a recipe makes of a recorded step in the words of a pack, without any model.
 
 Nothing is ranked or embedded: elements come in the order of the candidates, the nearest earlier steps are the last
-ones, exemplars and workflows the first that there are. Whoever looks must be allowed to see the step's gold.
+ones, exemplars and workflows the first that there are, and clicks on the first two elements are imagined. Whoever looks
+must be allowed to see the step's gold.
 """
 
 from collections.abc import Sequence
@@ -11,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from agents.encoders.embedding import CachedEncoder, HashEncoder
-from agents.llm.protocol import LlmInfo, Message, Reply, Request
+from agents.llm.protocol import LlmInfo, Message, Reply, Request, Sampling
 from agents.llm.usage import Usage
 from agents.memory.build import SnippetForm
+from agents.memory.exemplar_sets import ProjectExemplarSets
 from agents.memory.rationales import question
 from agents.memory.retrieve import DatasetMemory
 from agents.observations import RecordedConversation
@@ -21,9 +23,11 @@ from agents.pipeline import Pipeline
 from agents.prompts.packs import Pack
 from agents.recipes.literature import Recipe
 from agents.runs.weblinx_demos import demo_of
-from agents.stages.kind import Parts
+from agents.stages.kind import Parts, StageKind
 from agents.stages.registry import told
+from agents.stages.state import StepState
 from agents.types import (
+    Action,
     DecisionUsage,
     Observation,
     PromptExemplar,
@@ -64,7 +68,11 @@ def preview(recipe: Recipe, pack: Pack, step: Step) -> StepPreview:
     asked = _PromptCatcher(pack)
     memory = _FirstMemory(dataset)
     encoder = CachedEncoder(HashEncoder())
-    pipeline = Pipeline.of(Parts(recipe, 0, asked, memory, encoder, asked, _InOrder(), asked, pack))
+    parts = Parts(recipe, 0, asked, memory, encoder, asked, _InOrder(), asked, pack)
+    parts.sets = ProjectExemplarSets(dataset.project, encoder)
+    pipeline = Pipeline.of(parts)
+    if parts.planner_asks and "imagine" in pipeline.stages:
+        pipeline.stages["imagine"].insert(0, _TwoClicks(parts))
     (decision,) = pipeline.decide([_observation(recipe, recorded, step)])
     return StepPreview(asked.found, "" if asked.planned else decision.error)
 
@@ -135,6 +143,16 @@ def _snippet(step: Any) -> Snippet:
     return Snippet(seen.key, seen.turn_index, seen.step_index, seen.instruction, step.action.representation, None)
 
 
+class _TwoClicks(StageKind):
+    """Stands in for the planner's answers, so that there are actions to imagine: clicks on the first two elements."""
+
+    stage = "imagine"
+
+    def run(self, states: Sequence[StepState]) -> None:
+        for state in states:
+            state.error, state.drawn = "", tuple(Action("CLICK", node_id) for node_id in state.best_ids(2))
+
+
 class _PromptCatcher:
     """Stands in for every model: keeps the prompts that it is given."""
 
@@ -146,8 +164,10 @@ class _PromptCatcher:
         self.planned = False
 
     def generate(self, prompts: Sequence[PlannerPrompt], sampling: object = None) -> list[Generated]:
-        if not self.planned:  # a knock-out asks the same way again, about other elements
+        if not self.planned:
             self.found += [AskedPrompt("to act", prompt.chat()) for prompt in prompts]
+        elif isinstance(sampling, Sampling):  # else a knock-out asks the same way again, about other elements
+            self.found += [AskedPrompt("to imagine", prompt.chat()) for prompt in prompts[:1]]
         self.planned = True
         return [Generated("None", "", DecisionUsage()) for _ in prompts]
 

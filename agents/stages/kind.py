@@ -108,9 +108,9 @@ class StageKind:
     """The base of the kinds: a kind is one way to do a stage, for a batch of steps at once.
 
     `reads`: dotted names of the settings that it reads; `idle` and `overrules` say which of them would change nothing
-    beside others. `takes` and `gives` name blocks: instruction (where it is rewritten), memory, snippets, rationales,
-    exemplars, workflows, history, exemplar_set. A change of a recipe that chooses a kind whose blocks no other kind
-    takes is refused before anything runs.
+    beside others. `takes` and `gives` name blocks: instruction (where it is rewritten), memory, snippets, exemplars,
+    workflows, exemplar_set. A change of a recipe that chooses a kind whose blocks no other kind takes is refused before
+    anything runs.
     """
 
     stage: ClassVar[str]

@@ -30,6 +30,7 @@ from agents.training.followed import as_asked, check_followed
 from agents.training.given_texts import given
 from agents.training.rationales import ShownReasons, shown_reasons
 from agents.training.samples.rows import SplitRows
+from agents.training.samples.tokens import composed_otherwise
 from agents.training.settings import OF_KIND, OF_TURNS, PLANNERS, SETTINGS, PlannerSettings, changed, unread
 from annotations.access import rules
 from annotations.jobs import running as work
@@ -221,6 +222,8 @@ def _unplannable(
     if (dataset.source_format == "weblinx") != of_turns:
         others = either([name for name in PLANNERS if name not in OF_TURNS])
         return {"paradigm": f"WebLINX data is for {either([*OF_TURNS])}, other data for {others}."}
+    if planner is not None and planner.form and (said := composed_otherwise(planner)):
+        return {"paradigm": f"{said}."}
     if recipe is not None and "compose.shots" in (chosen := differences.changed(recipe)):
         check_shots(recipe, pack_of(recipe, dataset), chosen)
     said = _lacking(recipe, settings.paradigm) if planner and planner.learns_prompts() else ""

@@ -166,6 +166,17 @@ NOTHING = "would change nothing in"
             "",
         ),
         ("mindact-icl", "plan.base=other", "plan.base", "plan.backend=local"),
+        # what is drawn without chance is the same each time
+        ("wma", "imagine.temperature=0 imagine.top_p=0.5", "imagine.top_p", "imagine.temperature above 0"),
+        (
+            "wma",
+            "imagine.temperature=0 imagine.value_samples=9",
+            "imagine.value_samples",
+            "imagine.temperature above 0",
+        ),
+        # a planner that gives each action once, the best first, of which one alone is imagined
+        ("grounded-world-model", "imagine.samples=1 plan.temperature=0.9", "plan.temperature", "imagine.samples of at"),
+        ("grounded-world-model", "imagine.samples=1 plan.samples=9", "plan.samples", "imagine.samples of at least 2"),
     ],
 )
 def test_a_setting_that_nothing_reads_is_refused_with_what_would_read_it(
@@ -187,9 +198,17 @@ def test_no_more_actions_are_imagined_than_are_drawn() -> None:
     assert checking.vary(parent, {"imagine.samples": "4"}).imagine.samples == 4
 
 
+def test_no_group_of_elements_is_larger_than_what_is_kept() -> None:
+    said = r"simplify\.group_size=9 would change nothing beside rank\.top_k=5, .*: set simplify\.group_size=5, or"
+    with pytest.raises(ValueError, match=said):
+        checking.vary(RECIPES["mindact-icl"], {"rank.top_k": "5", "simplify.group_size": "9"})
+    assert checking.vary(RECIPES["mindact-icl"], {"rank.top_k": "9", "simplify.group_size": "9"}).rank.top_k == 9
+
+
 @pytest.mark.parametrize(
     ("recipe", "changes", "said"),
     [
+        ("mindact-icl", "rank.top_k=1", "rank.top_k=1 does not go with quirks.q7_single_candidate_fails=true"),
         ("mindact", "imagine.kind=majority", "imagine.kind=majority does not go with plan.kind=multichoice"),
         ("cot", "plan.temperature=0", "imagine.kind=majority compares samples: set plan.samples of at least 2"),
         ("grounded", "rank.kind=cross_encoder", "rank.kind=cross_encoder does not go with plan.kind=grounded"),

@@ -208,6 +208,17 @@ def test_the_loss_of_a_causal_model_is_on_the_answer_or_on_all(tmp_path) -> None
         assert labels[-1] == tokenizer.eos_token_id
 
 
+def test_a_causal_model_learns_from_the_whole_prompt_that_it_is_asked(tmp_path) -> None:
+    """A prompt as long as it may be stays whole: the answer comes after it, as in use."""
+    base = str(tiny_causal(tmp_path / "base", PAIR_TEXTS, layers=1, vocabulary=400))
+    tokenizer = load_tokenizer(base)
+    (prompt, _) = TextSamples(text_pairs(1), tokenizer, 128).get(0, [0])[0]
+    settings = make_settings("causal", {"max_length": len(prompt)})
+    task = CausalTask(base, tokenizer, settings, TextSamples(text_pairs(1), tokenizer, len(prompt)))
+    read = task.batch(0, [0])["input_ids"][0].tolist()
+    assert read[: len(prompt)] == prompt
+
+
 def test_preparing_pairs_goes_on_after_the_last_whole_conversation(tmp_path) -> None:
     settings, steps = make_settings("dual_encoder", {}), ranking_steps(20)
     whole = drawn(steps, dual_encoder_lines(settings), tmp_path / "whole.jsonl")

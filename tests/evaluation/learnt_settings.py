@@ -23,7 +23,7 @@ ELSEWHERE = {
     "simplify.memory_pages": "pages have no more elements than are kept of them",
     "quirks.q18_gold_in_top_k": "pages have no more elements than are shown",
 }
-OTHER = {"recall.k": "1", "recall.exemplar_k": "2", "simplify.group_size": "3", "compose.shots": "1", "rank.top_k": "1"}
+OTHER = {"recall.k": "1", "recall.exemplar_k": "2", "simplify.group_size": "3", "compose.shots": "1", "rank.top_k": "4"}
 OTHER |= {"compose.max_tokens": "300", "compose.piece_tokens": "30", "plan.samples": "2", "simplify.page_elements": "2"}
 
 

@@ -179,3 +179,16 @@ def test_that_training_draws_what_it_recalls_is_told_of_recipes_that_recall_and_
     assert not told["mindact-icl"], "an endpoint's model is not trained here"
     assert not told["bare"]
     assert not told["synapse"]
+    only_exemplars = {"recall.exemplars": "semantic", "recall.exemplar_k": "1"}
+    with_exemplars = literature.override(literature.get("mindact-task"), only_exemplars)
+    assert "training-memory" in {one.key for one in deviations.of_recipe(with_exemplars)}
+
+
+def test_that_training_reads_workflows_of_the_train_split_is_told_where_a_run_shows_its_own() -> None:
+    def is_told(name: str, backend: str) -> bool:
+        recipe = literature.override(literature.get(name), {"plan.backend": backend})
+        return "training-workflows" in {one.key for one in deviations.of_recipe(recipe)}
+
+    assert is_told("awm-online", "local")
+    assert not is_told("awm-online", "endpoint"), "an endpoint's model is not trained here"
+    assert not is_told("awm", "local")

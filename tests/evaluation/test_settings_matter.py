@@ -32,7 +32,7 @@ ELSEWHERE = {
 # however the rest is set. Where a mixture draws two actions, the two are imagined, however many are asked for.
 MIXED_OTHER = {"rank.top_k": ("4",), "recall.k": ("3",), "imagine.samples": ("1",)}
 OTHER: dict[str, tuple[str, ...]] = {  # values to try of settings that are no choice
-    "rank.top_k": ("1",),
+    "rank.top_k": ("1", "4"),
     "recall.k": ("1",),
     "recall.exemplar_k": ("1", "2"),
     "recall.workflow_k": ("1",),

@@ -6,9 +6,10 @@ from html import unescape
 import pytest
 from django.test import Client
 
+from agents.cookbook.checking import vary
 from agents.models import PromptPack, Run
 from agents.packs.comparing import COMPARED, compared
-from agents.packs.preview import preview
+from agents.packs.preview import AskedPrompt, StepPreview, preview
 from agents.prompts.catalogue import TEXTS
 from agents.prompts.packs import Pack, webnav
 from agents.recipes import literature
@@ -186,12 +187,34 @@ def test_packs_are_changed_by_admins_and_exist_for_members_only(dataset) -> None
 def test_a_preview_asks_what_the_recipe_asks_in_the_words_of_the_pack(name, dataset) -> None:
     texts = {key: text if TEXTS[key].form != "words" else f"<{key}> {text}" for key, text in webnav().texts.items()}
     found = preview(RECIPES[name], Pack("own", 1, texts), last_step(dataset))
-    assert (found.asked[-1].what, found.error) == ("to act", "")
+    assert (planned(found)[0].what, found.error) == ("to act", "")
     asked = "\n".join(message.content for one in found.asked for message in one.messages)
     for key in texts_of(RECIPES[name]):
         if TEXTS[key].form == "words" and key not in ("rationale_none", "workflow_summary"):
             assert f"<{key}>" in asked, key
-    assert found.asked[-1].messages[-1].role == "user"
+    assert all(one.messages[-1].role == "user" for one in planned(found))
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "count"),
+    [
+        ("wma", {}, 2),  # what each action leads to, and its value
+        ("wma", {"imagine.depth": "2"}, 4),  # also the next action, and where that leads
+        ("wma", {"imagine.kind": "value_only"}, 1),
+        ("cot", {}, 0),
+    ],
+)
+def test_a_preview_shows_what_imagines_too(name, changes, count, dataset) -> None:
+    recipe = vary(RECIPES[name], changes)
+    _, *imagined = planned(preview(recipe, webnav(), last_step(dataset)))
+    assert [one.what for one in imagined] == ["to imagine"] * count
+    texts = "\n".join(message.content for one in imagined for message in one.messages)
+    assert ("CLICK" in texts) == bool(count)
+
+
+def planned(found: StepPreview) -> list[AskedPrompt]:
+    """The prompts from that of the planner on."""
+    return [one for one in found.asked if one.what in ("to act", "to imagine")]
 
 
 @pytest.mark.slow

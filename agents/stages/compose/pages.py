@@ -37,7 +37,7 @@ class PagesInTurn(StageKind):
             "prompts.pack",
         }
     )
-    takes = frozenset({"instruction", "memory", "rationales", "exemplars", "workflows"})
+    takes = frozenset({"instruction", "memory", "exemplars", "workflows"})
 
     form: ClassVar[AnswerForm] = IN_FULL
 

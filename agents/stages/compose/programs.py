@@ -19,7 +19,7 @@ class ProgramPrompt(StageKind):
 
     stage = "compose"
     reads = LONGEST_SETTINGS | {"observe.observation", "prompts.pack"}
-    takes = frozenset({"instruction", "exemplar_set", "history"})
+    takes = frozenset({"instruction", "exemplar_set"})
 
     @classmethod
     def idle(cls, beside: Beside) -> dict[str, str]:

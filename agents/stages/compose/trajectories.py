@@ -33,7 +33,7 @@ class Trajectories(StageKind):
 
     stage = "compose"
     reads = frozenset({"compose.shots", "compose.trajectory", "observe.observation", "prompts.pack", *LONGEST_SETTINGS})
-    takes = frozenset({"instruction", "memory", "rationales", "exemplars", "workflows", "history"})
+    takes = frozenset({"instruction", "memory", "exemplars", "workflows"})
 
     @classmethod
     def idle(cls, beside: Beside) -> dict[str, str]:

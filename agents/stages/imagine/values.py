@@ -52,7 +52,8 @@ class AskedValue(Valuing):
             page = one.page or self.asking.cut(one.tree)
             effect = {} if one.expected is None else {"next_state": one.expected}
             asked.append((one.state, one.filled(observation=page, action=one.words, **effect)))
-        read, samples = self._reading(), self.recipe.imagine.value_samples
+        imagine = self.recipe.imagine
+        read, samples = self._reading(), imagine.value_samples if imagine.temperature else 1
         for one, answer in zip(considered, self.asking.answers(text, asked, samples), strict=True):
             one.score = read(answer.texts)
 

@@ -23,6 +23,7 @@ UNREAD = "the world model's answer could not be read"
 VALUED = ("value", "value_samples", "value_model", "share_weight")
 WORLD_TEXTS = ("world_model", "world_model_page")  # texts that ask for the change, and for the whole page
 ASKED = ("temperature", "top_p", "max_new_tokens", "page_tokens")
+BY_CHANCE = ("imagine.top_p", "imagine.value_samples")  # without it, every answer to a prompt is the same
 ASKED_NAMES = tuple(f"imagine.{name}" for name in ASKED)
 # what counts where several actions are compared
 COMPARED = (
@@ -68,6 +69,7 @@ class Imagining(Choosing):
         length = unless(cls.reads_length(beside), f"imagine.value=progress or {ENDPOINT}", "imagine.max_new_tokens")
         return (
             loops.idle(beside.recipe)
+            | unless(imagine.temperature > 0, "imagine.temperature above 0", *BY_CHANCE)
             | unless(graded, "imagine.value=likert or progress", "imagine.value_samples")
             | unless(progress, "imagine.value=progress", "imagine.value_model")
             | length

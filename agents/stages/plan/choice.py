@@ -88,7 +88,7 @@ class MultipleChoice(AskingPlanner):
             "A model that is trained here sees recalled steps as published trainings do: with candidates drawn anew, "
             "and a share of them without the gold element, answered by None (Q5). A run shows them as it recalls them."
         )
-        trained = has_memory(recipe) and recipe.plan.backend == "local"
+        trained = has_past(recipe) and recipe.plan.backend == "local"
         return SEEDS | REPAIRED | {"all-skipped": skipped} | ({"training-memory": drawn} if trained else {})
 
     def run(self, states: Sequence[StepState]) -> None:

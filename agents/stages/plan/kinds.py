@@ -70,11 +70,14 @@ class Planning(StageKind):
 
     @classmethod
     def idle(cls, beside: Beside) -> dict[str, str]:
-        drawn, compared = beside.recipe.plan.temperature > 0, compared_by(beside.recipe) != ""
+        recipe = beside.recipe
+        drawn, compared = recipe.plan.temperature > 0, compared_by(recipe) != ""
+        several = cls.repeats or not compared or _compares_several(recipe)
         return (
             unless(drawn, DRAWN, "plan.top_p")
             | unless(cls.repeats or compared, COMPARED, "plan.temperature")
             | unless(drawn and compared, f"{DRAWN}, and {COMPARED}", "plan.samples")
+            | unless(several, "imagine.samples of at least 2", "plan.temperature", "plan.samples")
         )
 
     @classmethod
@@ -118,6 +121,13 @@ def compared_by(recipe: Recipe) -> str:
     """The setting by which several actions of the planner are compared, "" for none."""
     chosen = {"imagine.kind": recipe.imagine.kind, "act.ask": recipe.act.ask}
     return next((f"{name}={value}" for name, value in chosen.items() if value != "none"), "")
+
+
+def _compares_several(recipe: Recipe) -> bool:
+    """Whether more than the first action counts of those that a planner hands on, each once."""
+    imagine = recipe.imagine
+    every = imagine.loop == "mind2web" and recipe.quirks.wq22_imagines_every_sample
+    return recipe.act.ask != "none" or imagine.samples > 1 or every
 
 
 class AskingPlanner(Planning):

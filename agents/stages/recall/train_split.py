@@ -19,6 +19,10 @@ INDUCED_ONLINE = (
     "Online workflows are induced after each conversation, the published ones after each task: the same where a "
     "conversation is one task."
 )
+LEARNT_OFFLINE = (
+    "A model that is trained here reads workflows of the train split; a run shows those that it wrote itself, at first "
+    "none."
+)
 
 
 class DrawnExemplars(StageKind):
@@ -162,8 +166,10 @@ class SiteWorkflows(StageKind):
 
     @classmethod
     def deviations(cls, recipe: Recipe) -> dict[str, str]:
-        online = recipe.recall.induction == "online"
-        return {"online": INDUCED_ONLINE} if online else cls.choosing()
+        if recipe.recall.induction == "offline":
+            return cls.choosing()
+        trained = recipe.plan.backend == "local"
+        return {"online": INDUCED_ONLINE} | ({"training-workflows": LEARNT_OFFLINE} if trained else {})
 
     @classmethod
     def choosing(cls) -> dict[str, str]:

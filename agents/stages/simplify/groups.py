@@ -73,6 +73,14 @@ class ElementGroups(StageKind):
         )
 
     @classmethod
+    def unsuited(cls, recipe: Recipe) -> str:
+        if recipe.rank.top_k > 1 or not recipe.quirks.q7_single_candidate_fails:
+            return ""
+        quirk = "quirks.q7_single_candidate_fails"
+        said = f"rank.top_k=1 does not go with {quirk}=true, by which every step fails unasked"
+        return f"{said}: set rank.top_k of at least 2, or {quirk}=false"
+
+    @classmethod
     def sentence(cls, recipe: Recipe) -> str:
         simplify = recipe.simplify
         memory = "whole" if simplify.memory_pages == "whole" else "with the used element and four others only"

@@ -154,16 +154,15 @@ class CausalTask(_LanguageTask):
         return float((batch["labels"][:, 1:] != IGNORED).sum())  # nothing predicts the first token
 
     def _joined(self, sample: PromptAndAnswer) -> PromptAndAnswer:
-        """The answer without the tokens that open a text, and with the one that ends it; the prompt is cut from the
-        left so that both fit."""
+        """The prompt as it is read in use, and the answer without the tokens that open a text, with the one that ends
+        it."""
         prompt, answer = sample
         first, last = self.tokenizer.bos_token_id, self.tokenizer.eos_token_id
         if answer and first is not None and answer[0] == first:
             answer = answer[1:]
         if last is not None and answer[-1:] != [last]:
             answer = [*answer, last]
-        room = max(0, self.settings.max_length - len(answer))
-        return prompt[-room:] if room else [], answer
+        return prompt, answer
 
 
 def _padded(

@@ -5,14 +5,16 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from random import Random
+from types import FunctionType
 from typing import TYPE_CHECKING, Protocol
 
 from agents.prompts.packs import Pack, webnav
 from agents.recipes.literature import Recipe
-from agents.stages.compose.pages import opening
+from agents.stages.compose.pages import PagesInTurn, opening
 from agents.stages.compose.shots import shot_messages
+from agents.stages.plan.kinds import Planning
 from agents.stages.registry import planner_named
-from agents.stages.simplify.groups import snippet_settings
+from agents.stages.simplify.groups import ElementGroups, snippet_settings
 from agents.stages.simplify.snippets import SnippetSettings, snippet
 from agents.training.samples.examples import CandidateDraw, PlanningRows, PlanningStep, generator
 from agents.training.samples.left_out import LeftOut
@@ -32,6 +34,18 @@ PUBLISHED_SNIPPETS = SnippetSettings()
 
 PromptAndAnswer = tuple[list[int], list[int]]
 """Token ids of a prompt and of its answer."""
+
+
+def composed_otherwise(planner: type[Planning]) -> str:
+    """Why samples of page groups would not be what a planner asks, as a sentence: its kinds of simplify and compose
+    have code of their own, and samples are composed by ours. "" where they have none."""
+    for kind in planner.before():
+        ours = next((base for base in (ElementGroups, PagesInTurn) if issubclass(kind, base)), None)
+        own = kind.__mro__[: kind.__mro__.index(ours)] if ours else [kind]
+        if ours is None or any(isinstance(value, FunctionType) for one in own for value in vars(one).values()):
+            what = f"{planner.__name__} composes its prompts by code of {kind.__name__}"
+            return f"{what}, which samples of page groups do not run: train a planner that derives from AskingPlanner"
+    return ""
 
 
 class Samples(Protocol):
