@@ -11,6 +11,7 @@ RUN = .venv/bin/python manage.py
 ALONE = --disable-plugin-autoload -W ignore::pytest.PytestConfigWarning
 # Tests that read the code and run none of it: who imports whom, names, sizes, what the docs tell. `make lint` runs them.
 STRUCTURE = $(addprefix tests/test_,imports.py names.py verbs.py sizes.py wiring.py docs_cited.py unused.py typed.py relations.py)
+PYTEST = .venv/bin/python -m pytest $(STRUCTURE:%=--ignore=%)
 # Kept bytecode saves seconds, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE =
 
@@ -21,13 +22,15 @@ run: .venv/installed ## the app, workers and embedded servers, until Ctrl-C
 	@PORT=$(PORT) exec $(RUN) up --port $(PORT) --bind $(BIND) --sample $(SAMPLE)
 
 test: .venv/installed chromium ## everything but the tests marked slow, and those of the structure, which are lint's
-	@exec .venv/bin/python -m pytest $(PARALLEL) $(STRUCTURE:%=--ignore=%) $(ARGS)
+	@exec $(PYTEST) $(PARALLEL) $(ARGS)
 
 test-core: .venv/installed ## the cores alone, without database and Django: 5 seconds
 	@exec .venv/bin/python -m pytest --core $(ALONE) $(ARGS)
 
+# Those that measure time come first, while nothing else runs. Of none that ARGS chooses, pytest ends with 5.
 test-all: .venv/installed chromium ## what CI runs beside lint: slow tests too
-	@exec .venv/bin/python -m pytest $(PARALLEL) -m "not gpu and not live" $(STRUCTURE:%=--ignore=%) --durations=12 $(ARGS)
+	@$(PYTEST) -n 1 --dist loadfile -m "timed and not gpu and not live" $(ARGS) || test $$? -eq 5; timed=$$?; \
+	$(PYTEST) $(PARALLEL) -m "not timed and not gpu and not live" --durations=12 $(ARGS) && exit $$timed
 
 warm: .venv/installed ## compiles what tests are and import once, which each of their processes would do for itself
 	-@.venv/bin/python -m pytest --collect-only -q -m "not gpu and not live" >/dev/null

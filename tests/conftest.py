@@ -17,7 +17,6 @@ import pytest
 from tests.beside import counted_as
 from tests.leaving_rows import MADE, LeavingRows, note_what_is_left
 from tests.quick_suite import QuickSuite
-from tests.quiet import Quiet
 
 if TYPE_CHECKING:
     from xdist.remote import Producer
@@ -72,7 +71,6 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("core" if config.getoption("--core") else "all")
     config.pluginmanager.register(LeavingRows())
     config.pluginmanager.register(QuickSuite())
-    config.pluginmanager.register(Quiet(config))
 
 
 @pytest.hookimpl(optionalhook=True)

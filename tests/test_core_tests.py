@@ -47,5 +47,8 @@ def test_lint_holds_the_structure_and_ci_runs_it_once() -> None:
     assert set(re.findall(r"(?<!=)tests/test_\w+\.py", command_of("lint"))) == files
     for target in ("test", "test-all"):
         assert set(re.findall(r"--ignore=(tests/test_\w+\.py)", command_of(target))) == files
+    assert re.findall(r'-m "([^"]*)"', command_of("test-all")) == [
+        f"{which} and not gpu and not live" for which in ("timed", "not timed")
+    ]
     run_by_ci = (ROOT / ".ci" / "run").read_text("utf-8").split("\n")
     assert {"make --jobs=2 --output-sync=target warm lint gates", "exec make test-all"} <= set(run_by_ci)
