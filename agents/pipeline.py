@@ -31,7 +31,11 @@ class Pipeline:
     def __init__(self, recipe: Recipe, kinds: Sequence[StageKind], seed: int = 0) -> None:
         self.recipe, self.seed = recipe, seed
         self.kinds = list(kinds)
-        self.stages = {stage: list(group) for stage, group in groupby(kinds, key=lambda kind: kind.stage)}
+        groups = [(stage, list(group)) for stage, group in groupby(kinds, key=lambda kind: kind.stage)]
+        self.stages = dict(groups)
+        if len(groups) > len(self.stages):  # `before` of a planner of another package
+            order = ", ".join(stage for stage, _ in groups)
+            raise CannotRun(f"kinds of one stage stand apart, and each stage is run once: {order}")
 
     @classmethod
     def of(cls, parts: Parts, stages: Collection[str] = STAGES) -> "Pipeline":

@@ -10,6 +10,7 @@ from agents.llm.embedded import is_embedded
 from agents.models import Connection, TrainedModel
 from agents.recipes.declaring import value_of
 from agents.recipes.literature import Recipe
+from agents.stages.imagine.values import value_of_outcomes
 from agents.stages.imagine.worlds import Imagining
 from agents.stages.registry import installed, planner_of
 
@@ -105,7 +106,7 @@ def _of_worlds(recipe: Recipe, printed: str) -> dict[str, str]:
     """Setting -> what the paper's imagining and valuing models are: weights that were trained, or the planner's."""
     kind = installed(recipe, "imagine.kind")
     learned = kind is not None and issubclass(kind, Imagining) and kind.names_weights
-    valued = recipe.imagine.value == "progress"
+    valued = value_of_outcomes(recipe).names_weights
     return {
         "imagine.model": LEARNED_WORLD if learned else printed,
         "imagine.value_model": LEARNED_WORLD if valued else printed,

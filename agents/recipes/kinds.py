@@ -52,6 +52,11 @@ KINDS: dict[str, dict[str, str]] = {
         "value_only": "agents.stages.imagine.worlds:ValueOnly",
         "majority": "agents.stages.imagine.choosing:MostFrequent",
     },
+    "imagine.value": {
+        "likert": "agents.stages.imagine.values:AskedValue",
+        "progress": "agents.stages.imagine.values:ProgressValue",
+        "embedded": "agents.stages.imagine.values:TransitionValue",
+    },
     "act.ask": {"close": "agents.stages.act.user_questions:AskedWhereClose"},
     "act.guard": {
         "policy": "agents.stages.act.guarded:Guarded",

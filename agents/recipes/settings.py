@@ -240,7 +240,7 @@ class ImagineSettings(SettingGroup):
         "likert",
         "how outcomes are valued: a language model gives 1 to 5 (likert), one trained here says how far on the way "
         "they are (progress), or what past transitions tell (embedded)",
-        choices=("likert", "progress", "embedded"),
+        choices=named("imagine.value"),
     )
     value_samples: int = setting(20, "answers of the value function to each of them", least=1, most=100)
     share_weight: float = setting(

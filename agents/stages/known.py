@@ -22,8 +22,9 @@ def kinds() -> dict[str, dict[str, type[StageKind]]]:
     for point in added(STAGES).values():
         setting, _, name = point.name.rpartition(".")
         kind = point.load()
-        if setting not in found or name in found[setting] or not issubclass(kind, StageKind):
-            raise ValueError(f"the entry point {point.name!r} of {STAGES} is no new kind of {', '.join(found)}")
+        choosing = [chosen for chosen, own in KINDS.items() if [*own] != ["True"]]  # of a switch there are no others
+        if setting not in choosing or name in found[setting] or not issubclass(kind, StageKind):
+            raise ValueError(f"the entry point {point.name!r} of {STAGES} is no new kind of {', '.join(choosing)}")
         found[setting][name] = kind
     return found
 
@@ -38,6 +39,11 @@ def has_memory(recipe: Recipe) -> bool:
     """Whether any earlier step is recalled: none with `k` 0, where k says how many."""
     kind = kinds()["recall.memory"].get(recipe.recall.memory)
     return kind is not None and "memory" in kind.gives and not kind.gives_none(recipe)
+
+
+def values_by_loop(recipe: Recipe) -> bool:
+    """Whether what values outcomes has its answers read otherwise in each of the published loops."""
+    return getattr(kinds()["imagine.value"].get(recipe.imagine.value), "by_loop", False)
 
 
 def has_past(recipe: Recipe) -> bool:

@@ -10,6 +10,7 @@ from agents.models import TrainedModel
 from agents.recipes import literature
 from agents.recipes.declaring import value_of, values_of
 from agents.recipes.literature import Recipe
+from agents.stages.imagine.values import value_of_outcomes
 from agents.stages.imagine.worlds import Imagining, world_text
 from agents.stages.rank.kinds import WEBLINX_TEXT
 from agents.stages.registry import installed, planner_of, stage_served, training_of
@@ -44,7 +45,8 @@ def _imagining(recipe: Recipe) -> dict[str, str]:
         return {}
     read = kind.names_weights and "imagine.model" in read_by(recipe)
     world = {"imagine.model": world_text(recipe)} if read else {}
-    return world | ({"imagine.value_model": kind.value_text(recipe)} if recipe.imagine.value == "progress" else {})
+    valuing = {"imagine.value_model": kind.value_text(recipe)} if value_of_outcomes(recipe).names_weights else {}
+    return world | valuing
 
 
 def _said_imagining(setting: str, model: TrainedModel, recipe: Recipe, text: str) -> str:

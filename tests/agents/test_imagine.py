@@ -1,18 +1,20 @@
 """What is chosen among samples: the most frequent action, or the one whose imagined outcome is valued most."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
-from agents.cookbook import deviations, lacking
+from agents.cookbook import checking, deviations, lacking
 from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.pipeline import Pipeline
 from agents.recipes import literature
 from agents.stages.imagine import scores
+from agents.stages.imagine.considered import Considered
 from agents.stages.imagine.model_questions import Asking
-from agents.stages.imagine.values import ProgressValue
+from agents.stages.imagine.scores import Valuation
+from agents.stages.imagine.values import ProgressValue, Valuing
 from agents.stages.kind import CannotRun, Parts
 from agents.stages.known import kinds
 from agents.stages.plan.kinds import Planning
@@ -108,6 +110,34 @@ def test_the_best_valued_action_is_taken_whatever_its_frequency():
     assert decision.seconds["imagine"] > 0
     imagined = next(prompt_text(body) for body in server.requests if "You know how" in prompt_text(body))
     assert "[11] button 'Reserve'" in imagined, "the page as an accessibility tree"
+
+
+def test_without_chance_each_value_is_asked_for_once():
+    drawn = sampled(RESERVE, RESERVE, IMPRINT, values=VALUES)
+    changes = {"plan__samples": "3", "imagine__value_samples": "9"}
+    counts = {}
+    for temperature in ("0", "1"):
+        _, server = decided(drawn, "wma", **changes, imagine__temperature=temperature)
+        counts[temperature] = sorted(body.get("n", 1) for body in server.requests)
+    assert counts == {"0": [1, 1, 1, 1, 3], "1": [1, 1, 3, 9, 9]}
+
+
+class Shortest(Valuing):
+    """The shortest outcome is the best."""
+
+    def value(self, considered: Sequence[Considered], text: str) -> None:
+        for one in considered:
+            one.score = Valuation(-len(one.expected or ""), (float(-len(one.expected or "")),))
+
+
+def test_another_package_says_what_outcomes_are_worth(monkeypatch):
+    monkeypatch.setitem(kinds()["imagine.value"], "embedded", Shortest)  # as if it had added it
+    decision, server = decided(sampled(RESERVE, IMPRINT), "wma", plan__samples="2", imagine__value="embedded")
+    assert len(server.requests) == 3, "the planner's samples, and what each of the two leads to"
+    assert [branch.value < 0 for branch in decision.branches] == [True, True]
+    recipe = literature.override(literature.get("wma"), {"imagine.value": "embedded"})
+    with pytest.raises(ValueError, match=r"imagine\.predicts=page does not go with imagine\.value"):
+        checking.vary(recipe, {"imagine.predicts": "page"})
 
 
 def test_a_text_that_repeats_a_line_is_hidden_from_the_world_model_in_the_published_way_alone():

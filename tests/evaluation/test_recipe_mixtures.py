@@ -115,6 +115,10 @@ def test_another_package_adds_a_kind_by_entry_point(monkeypatch) -> None:
         points["x"] = _Point("rank.kind.dmr", Loudest)
         with pytest.raises(ValueError, match=r"rank\.kind\.dmr.* is no new kind"):
             known.kinds()
+        points["x"] = _Point("recall.rewrite_instruction.mine", Loudest)  # a switch, so that nobody could choose it
+        known.kinds.cache_clear()
+        with pytest.raises(ValueError, match=r"is no new kind of (?!.*rewrite_instruction)"):
+            known.kinds()
         points["x"] = _Point("rank.kind.odd", dict)
         known.kinds.cache_clear()
         with pytest.raises(ValueError, match="is no new kind"):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from agents.recipes.literature import Recipe
 from agents.stages.kind import unless
+from agents.stages.known import values_by_loop
 from agents.types import Action
 
 WEBARENA_QUIRKS = ("quirks.wq21_stop_wins",)
@@ -36,7 +37,7 @@ def _stops(action: Action) -> bool:
 def idle(recipe: Recipe) -> dict[str, str]:
     """The settings of a loop that count for nothing, with what they need in words."""
     mind2web, quirks = recipe.imagine.loop == "mind2web", recipe.quirks
-    read_otherwise = recipe.imagine.value == "progress" and recipe.preset == "faithful"
+    read_otherwise = values_by_loop(recipe) and recipe.preset == "faithful"
     published = (
         quirks.wq21_stop_wins,
         quirks.wq22_imagines_every_sample,

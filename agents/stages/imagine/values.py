@@ -1,32 +1,34 @@
 """`imagine.value`: what an expected outcome is worth, by a language model or by past transitions. Core."""
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from agents.recipes.literature import Recipe
 from agents.stages.imagine.considered import Considered
 from agents.stages.imagine.model_questions import Asking
 from agents.stages.imagine.scores import PROGRESS, READINGS, Valuation, progress
-from agents.stages.kind import CannotRun, Parts
+from agents.stages.kind import CannotRun, Parts, StageKind, unless
+from agents.stages.known import kinds
 from agents.stages.models import lacking_model
 from agents.world_model.predicting import Prediction
 from agents.world_model.valuing import EmbeddedValue
 
 
-class Valuing:
-    """The base of ways to value an outcome. `model`: the endpoint's model to ask, "" for the planner's."""
+class Valuing(StageKind):
+    """The base of kinds of `imagine.value`, which the kind of `imagine` asks what outcomes are worth. `model`: the
+    endpoint's model to ask, "" for the planner's."""
 
-    asks = False  # whether it asks a language model, with a text of the pack
-    words = ""  # its name in a sentence about a recipe
+    stage = "imagine"
+    asks: ClassVar[bool] = False  # a language model, with a text of the pack
+    asks_endpoint: ClassVar[bool] = False  # that of the endpoint, or the planner's
+    values_pages: ClassVar[bool] = False  # also whole pages and actions without an outcome, not changes in words alone
+    names_weights: ClassVar[bool] = False  # it runs a model that was trained here
+    by_loop: ClassVar[bool] = False  # its answers are read otherwise in each of the published loops
+    words: ClassVar[str] = ""  # its name in a sentence about a recipe
 
     def __init__(self, parts: Parts, model: str = "") -> None:
-        self.parts, self.recipe, self.model = parts, parts.recipe, model
-
-    @classmethod
-    def lacking(cls, recipe: Recipe) -> list[str]:
-        return []
-
-    def prepare(self) -> None:
-        """Prepare what is needed before the first step; nothing by default."""
+        super().__init__(parts)
+        self.model = model
 
     def value(self, considered: Sequence[Considered], text: str) -> None:
         """Set the score of each action. `text`: the name of the pack's text that asks for a value."""
@@ -36,7 +38,10 @@ class Valuing:
 class AskedValue(Valuing):
     """A language model grades each outcome from 1 to 5, several times."""
 
+    reads = frozenset({"imagine.value_samples"})
     asks = True
+    asks_endpoint = True
+    values_pages = True
     words = "a language model grades the outcomes"
 
     def __init__(self, parts: Parts, model: str = "") -> None:
@@ -65,6 +70,11 @@ class AskedValue(Valuing):
 class ProgressValue(AskedValue):
     """A model trained here says how much of the task is done after each outcome, from 0 to 1, several times."""
 
+    reads = AskedValue.reads | {"imagine.value_model"}
+    asks_endpoint = False
+    values_pages = False
+    names_weights = True
+    by_loop = True
     words = "a model trained here says how far on the way each outcome is"
 
     @classmethod
@@ -93,7 +103,7 @@ class TransitionValue(Valuing):
         self.remembered = parts.remembered
         self.weights = EmbeddedValue()
 
-    def prepare(self) -> None:
+    def prepare(self, conversation_ids: Sequence[int]) -> None:
         self.remembered.prepare()
         self.weights = self.remembered.value()
 
@@ -103,5 +113,33 @@ class TransitionValue(Valuing):
             one.score = Valuation(worth, (worth,))
 
 
-VALUES: dict[str, type[Valuing]] = {"likert": AskedValue, "progress": ProgressValue, "embedded": TransitionValue}
-"""`imagine.value` -> what values."""
+def value_of_outcomes(recipe: Recipe) -> type[Valuing]:
+    """The kind of `imagine.value` that a recipe chooses."""
+    kind = kinds()["imagine.value"].get(recipe.imagine.value)
+    if kind is None or not issubclass(kind, Valuing):
+        raise CannotRun(f"imagine.value={recipe.imagine.value}: there is no such kind")
+    return kind
+
+
+def values_with(what: str) -> str:
+    """The values of `imagine.value` whose kind says so, in words: "imagine.value=likert or progress"."""
+    found = [name for name, kind in kinds()["imagine.value"].items() if getattr(kind, what, False)]
+    return f"imagine.value={' or '.join(found)}"
+
+
+def idle(recipe: Recipe) -> dict[str, str]:
+    """The settings of values that count for nothing, with what they need in words."""
+    kind, drawn = value_of_outcomes(recipe), recipe.imagine.temperature > 0
+    return (
+        unless(drawn, "imagine.temperature above 0", "imagine.top_p", "imagine.value_samples")  # else all are the same
+        | unless(kind.asks, values_with("asks"), "imagine.value_samples")
+        | unless(kind.names_weights, values_with("names_weights"), "imagine.value_model")
+    )
+
+
+def values_words(setting: str, recipe: Recipe) -> str:
+    """Why a setting, by which outcomes are no change in words, does not go with what values them; "" where it does."""
+    if value_of_outcomes(recipe).values_pages:
+        return ""
+    said = f"{setting} does not go with imagine.value={recipe.imagine.value}, which values a change in words"
+    return f"{said}: take {values_with('values_pages')}"

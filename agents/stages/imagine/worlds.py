@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from agents.recipes.literature import Recipe
-from agents.stages.imagine import deviating, loops
+from agents.stages.imagine import deviating, loops, values
 from agents.stages.imagine.choosing import Choosing
 from agents.stages.imagine.considered import Compared, Considered
 from agents.stages.imagine.model_questions import NOTHING_DONE, Asking, previous
 from agents.stages.imagine.scores import next_state
-from agents.stages.imagine.values import VALUES, Valuing
+from agents.stages.imagine.values import value_of_outcomes, values_with, values_words
 from agents.stages.kind import Beside, CannotRun, Parts, unless
 from agents.stages.models import lacking_model
 from agents.stages.state import StepState
@@ -20,10 +20,9 @@ from annotations.dom.limits import PageError
 from annotations.dom.webarena import pruned
 
 UNREAD = "the world model's answer could not be read"
-VALUED = ("value", "value_samples", "value_model", "share_weight")
 WORLD_TEXTS = ("world_model", "world_model_page")  # texts that ask for the change, and for the whole page
+VALUED = ("value", "value_samples", "value_model", "share_weight")
 ASKED = ("temperature", "top_p", "max_new_tokens", "page_tokens")
-BY_CHANCE = ("imagine.top_p", "imagine.value_samples")  # without it, every answer to a prompt is the same
 ASKED_NAMES = tuple(f"imagine.{name}" for name in ASKED)
 # what counts where several actions are compared
 COMPARED = (
@@ -54,7 +53,7 @@ class Imagining(Choosing):
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
-        self.values: Valuing = VALUES[self.recipe.imagine.value](parts, self.endpoint_model)
+        self.values = value_of_outcomes(self.recipe)(parts, self.endpoint_model)
 
     @property
     def endpoint_model(self) -> str:
@@ -63,31 +62,28 @@ class Imagining(Choosing):
 
     @classmethod
     def idle(cls, beside: Beside) -> dict[str, str]:
-        imagine, several = beside.recipe.imagine, beside.recipe.imagine.samples > 1
-        progress, graded = imagine.value == "progress", VALUES[imagine.value].asks
-        asks = unless(cls.foresees or graded, "imagine.value=likert or progress", "prompts.pack", *ASKED_NAMES)
-        length = unless(cls.reads_length(beside), f"imagine.value=progress or {ENDPOINT}", "imagine.max_new_tokens")
+        asks = cls.foresees or value_of_outcomes(beside.recipe).asks
+        several = beside.recipe.imagine.samples > 1 or loops.imagines_every_sample(beside.recipe)
+        own_length = f"{values_with('names_weights')} or {ENDPOINT}"
         return (
             loops.idle(beside.recipe)
-            | unless(imagine.temperature > 0, "imagine.temperature above 0", *BY_CHANCE)
-            | unless(graded, "imagine.value=likert or progress", "imagine.value_samples")
-            | unless(progress, "imagine.value=progress", "imagine.value_model")
-            | length
-            | asks
-            | unless(several or loops.imagines_every_sample(beside.recipe), "imagine.samples of at least 2", *COMPARED)
+            | values.idle(beside.recipe)
+            | unless(cls.reads_length(beside), own_length, "imagine.max_new_tokens")
+            | unless(asks, values_with("asks"), "prompts.pack", *ASKED_NAMES)
+            | unless(several, "imagine.samples of at least 2", *COMPARED)
         )
 
     @classmethod
     def reads_length(cls, beside: Beside) -> bool:
         """Whether the length of answers is its own, not that of the planner that answers."""
-        return beside.recipe.imagine.value == "progress" or _by_endpoint(beside)
+        return value_of_outcomes(beside.recipe).names_weights or _by_endpoint(beside)
 
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:
         settings = recipe.imagine
         actions = f"each of the {cls.actions(recipe)}"
         weighed = ", as the planner's own probability does" if settings.share_weight else ""
-        value = VALUES[settings.value].words
+        value = value_of_outcomes(recipe).words
         return f"{cls.says(recipe)} {actions} would lead; {value}, which counts{weighed}, and the best one is taken."
 
     @classmethod
@@ -103,17 +99,17 @@ class Imagining(Choosing):
 
     @classmethod
     def lacking(cls, recipe: Recipe) -> list[str]:
-        return VALUES[recipe.imagine.value].lacking(recipe)
+        return value_of_outcomes(recipe).lacking(recipe)
 
     @classmethod
     def asks_llm(cls, recipe: Recipe) -> bool:
         """Whether an endpoint is asked: here only for the value. The planner gives its actions, and may ask no model
         itself."""
-        return recipe.imagine.value == "likert"
+        return value_of_outcomes(recipe).asks_endpoint
 
     @classmethod
     def texts(cls, recipe: Recipe) -> frozenset[str]:
-        return frozenset({cls.value_text(recipe)} if VALUES[recipe.imagine.value].asks else set())
+        return frozenset({cls.value_text(recipe)} if value_of_outcomes(recipe).asks else set())
 
     @classmethod
     def value_text(cls, recipe: Recipe) -> str:
@@ -122,7 +118,7 @@ class Imagining(Choosing):
 
     def prepare(self, conversation_ids: Sequence[int]) -> None:
         try:
-            self.values.prepare()
+            self.values.prepare(conversation_ids)
         except ValueError as error:
             raise CannotRun(str(error)) from error
 
@@ -231,13 +227,12 @@ class WorldModel(OnCutPages):
 
     @classmethod
     def idle(cls, beside: Beside) -> dict[str, str]:
-        likert = beside.recipe.imagine.value == "likert"
-        return super().idle(beside) | unless(likert, "imagine.value=likert", "imagine.predicts")
+        pages = value_of_outcomes(beside.recipe).values_pages
+        return super().idle(beside) | unless(pages, values_with("values_pages"), "imagine.predicts")
 
     @classmethod
     def unsuited(cls, recipe: Recipe) -> str:
-        predicts, value = recipe.imagine.predicts, recipe.imagine.value
-        return values_words("imagine.predicts=page", value) if predicts == "page" and value != "likert" else ""
+        return values_words("imagine.predicts=page", recipe) if recipe.imagine.predicts == "page" else ""
 
     @classmethod
     def says(cls, recipe: Recipe) -> str:
@@ -318,7 +313,7 @@ class TrainedWorldModel(WorldModel):
 
     @classmethod
     def asks_llm(cls, recipe: Recipe) -> bool:
-        return recipe.imagine.value == "likert"
+        return value_of_outcomes(recipe).asks_endpoint
 
     @classmethod
     def lacking(cls, recipe: Recipe) -> list[str]:
@@ -333,8 +328,7 @@ class ValueOnly(OnCutPages):
 
     @classmethod
     def unsuited(cls, recipe: Recipe) -> str:
-        value = recipe.imagine.value
-        return "" if value == "likert" else values_words(f"imagine.kind={recipe.imagine.kind}", value)
+        return values_words(f"imagine.kind={recipe.imagine.kind}", recipe)
 
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:
@@ -349,12 +343,6 @@ class ValueOnly(OnCutPages):
 
     def imagine(self, considered: Sequence[Considered]) -> None:
         """Set nothing: actions are valued without a prediction."""
-
-
-def values_words(setting: str, value: str) -> str:
-    """Why nothing but a language model values what is no change in words."""
-    words = "which values a change in words: take imagine.value=likert"
-    return f"{setting} does not go with imagine.value={value}, {words}"
 
 
 def world_text(recipe: Recipe) -> str:

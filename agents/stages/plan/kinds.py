@@ -7,6 +7,7 @@ from typing import ClassVar
 from agents.recipes.literature import Recipe
 from agents.stages.answering import generator_of, sampling_of
 from agents.stages.kind import Beside, Parts, StageKind, unless
+from agents.stages.known import values_by_loop
 from agents.stages.models import base_counts, lacking_model, trainer_of
 from agents.stages.state import StepState
 from agents.types import Decision, RecordedStep
@@ -85,7 +86,7 @@ class Planning(StageKind):
         other = f"plan.kind other than {recipe.plan.kind}, "
         far = not cls.takes_best or recipe.data == "weblinx"  # where the ranking itself is judged
         replies = "a planner whose replies are drawn"
-        looped = cls.repeats or recipe.quirks.wq22_imagines_every_sample or recipe.imagine.value == "progress"
+        looped = cls.repeats or recipe.quirks.wq22_imagines_every_sample or values_by_loop(recipe)
         return (
             unless(cls.ranking(recipe) is None, f"{other}which ranks by itself", "rank.kind")
             | unless(far, f"{other}which takes the best element alone", "rank.top_k")
@@ -125,9 +126,8 @@ def compared_by(recipe: Recipe) -> str:
 
 def _compares_several(recipe: Recipe) -> bool:
     """Whether more than the first action counts of those that a planner hands on, each once."""
-    imagine = recipe.imagine
-    every = imagine.loop == "mind2web" and recipe.quirks.wq22_imagines_every_sample
-    return recipe.act.ask != "none" or imagine.samples > 1 or every
+    imagine, every = recipe.imagine, recipe.quirks.wq22_imagines_every_sample
+    return recipe.act.ask != "none" or imagine.samples > 1 or (every and imagine.loop == "mind2web")
 
 
 class AskingPlanner(Planning):

@@ -12,7 +12,6 @@ from agents.prompts.packs import Pack, webnav
 from agents.recipes.literature import Recipe
 from agents.stages.compose.pages import PagesInTurn, opening
 from agents.stages.compose.shots import shot_messages
-from agents.stages.plan.kinds import Planning
 from agents.stages.registry import planner_named
 from agents.stages.simplify.groups import ElementGroups, snippet_settings
 from agents.stages.simplify.snippets import SnippetSettings, snippet
@@ -36,9 +35,12 @@ PromptAndAnswer = tuple[list[int], list[int]]
 """Token ids of a prompt and of its answer."""
 
 
-def composed_otherwise(planner: type[Planning]) -> str:
-    """Why samples of page groups would not be what a planner asks, as a sentence: its kinds of simplify and compose
-    have code of their own, and samples are composed by ours. "" where they have none."""
+def composed_otherwise(name: str) -> str:
+    """Why samples of page groups would not be what a kind of `plan` asks, as a sentence: its kinds of simplify and
+    compose have code of their own, and samples are composed by ours. "" where they have none."""
+    planner = planner_named(name)
+    if planner is None or planner.form is None:
+        return ""
     for kind in planner.before():
         ours = next((base for base in (ElementGroups, PagesInTurn) if issubclass(kind, base)), None)
         own = kind.__mro__[: kind.__mro__.index(ours)] if ours else [kind]
