@@ -7,6 +7,7 @@ permissions anew. Nothing in the tests changes those two.
 from django.db import connection, transaction
 from django.test import TransactionTestCase
 
+MANY_DEAD = 1_000  # rows, of which a scan still reads the pages
 KEPT = {"django_content_type", "auth_permission"}  # made with the tables
 
 
@@ -26,6 +27,15 @@ def filled_tables() -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(" UNION ALL ".join(f"SELECT '{name}' WHERE EXISTS (SELECT FROM {name})" for name in quoted))
         return [name for (name,) in cursor.fetchall()]
+
+
+def vacuum_what_is_dead() -> None:
+    """Tables in which many rows were rolled back or deleted since this was done last."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT relname FROM pg_stat_user_tables WHERE n_dead_tup > %s", [MANY_DEAD])
+        dead = [connection.ops.quote_name(name) for (name,) in cursor.fetchall()]
+        if dead:
+            cursor.execute(f"VACUUM {', '.join(dead)}")
 
 
 def may_skip_triggers() -> bool:

@@ -44,10 +44,11 @@ def note_what_is_left(request: pytest.FixtureRequest) -> None:
         return
     from pytest_django.plugin import blocking_manager_key
 
-    from tests.emptying import empty_tables_with_rows, filled_tables
+    from tests.emptying import empty_tables_with_rows, filled_tables, vacuum_what_is_dead
 
     with request.config.stash[blocking_manager_key].unblock():
         if found := filled_tables():
             if chosen := [table for table in found if table != WRITTEN_AT_START]:
                 request.config.stash.setdefault(LEFT, {})[request.node.nodeid] = chosen
             empty_tables_with_rows()
+        vacuum_what_is_dead()

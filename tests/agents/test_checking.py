@@ -166,6 +166,9 @@ NOTHING = "would change nothing in"
             "",
         ),
         ("mindact-icl", "plan.base=other", "plan.base", "plan.backend=local"),
+        # of one element alone none is asked about
+        ("mindact-icl", "rank.top_k=1 compose.shots=1", "compose.shots", "rank.top_k of at least 2, or quirks.q7_sin"),
+        ("self-map", "rank.top_k=1 quirks.q10_unreadable_picks_first=false", "quirks.q10_unreadable_picks_first", ""),
         # what is drawn without chance is the same each time
         ("wma", "imagine.temperature=0 imagine.top_p=0.5", "imagine.top_p", "imagine.temperature above 0"),
         (
@@ -208,7 +211,6 @@ def test_no_group_of_elements_is_larger_than_what_is_kept() -> None:
 @pytest.mark.parametrize(
     ("recipe", "changes", "said"),
     [
-        ("mindact-icl", "rank.top_k=1", "rank.top_k=1 does not go with quirks.q7_single_candidate_fails=true"),
         ("mindact", "imagine.kind=majority", "imagine.kind=majority does not go with plan.kind=multichoice"),
         ("cot", "plan.temperature=0", "imagine.kind=majority compares samples: set plan.samples of at least 2"),
         ("grounded", "rank.kind=cross_encoder", "rank.kind=cross_encoder does not go with plan.kind=grounded"),
