@@ -16,10 +16,9 @@ from typing import Any
 
 import pytest
 
+from tests.contention import USUAL, fixed_work
+
 ALL, ONE = 600.0, 12.0  # some 300 by `make test` of a quiet machine; CI tries properties on more examples
-USUAL = (
-    0.0092  # seconds of a processor for `fixed_work` on a quiet machine of 2.4 GHz, where five minutes are asked for
-)
 EVERY = 100  # cases between two looks at how fast the machine is
 HANDED_OVER = "quick_suite"  # by a process of xdist at its end
 LEFT_OUT = ("slow", "gpu", "live")
@@ -85,15 +84,6 @@ class QuickSuite:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self.left_to_ci:
             terminalreporter.stats["left to CI (make test-all)"] = [SimpleNamespace() for _ in range(self.left_to_ci)]
-
-
-def fixed_work() -> float:
-    """Seconds of a processor that some Python takes, which is always the same."""
-    began = time.process_time()
-    counts: dict[int, int] = {}
-    for number in range(60_000):
-        counts[number % 1000] = counts.get(number % 1000, 0) + number
-    return time.process_time() - began
 
 
 def used() -> float:

@@ -14,8 +14,9 @@ from tests.test_extensions import EXAMPLE, ROOT, managed
 from tests.tiny_models import tiny_t5
 
 PLANNERS = '''
+from dataclasses import replace
 from agents.llm.protocol import Message
-from agents.stages.compose.pages import PagesInTurn
+from agents.stages.compose.pages import LetteredPages, PagesInTurn
 from agents.stages.kind import StageKind
 from agents.stages.plan.choice import Generation
 from agents.stages.plan.kinds import MODEL_SETTINGS, AskingPlanner
@@ -98,6 +99,17 @@ class ByMore(Generation):
         return ElementGroups, MorePages
 
 
+class Hurried(LetteredPages):
+    """The prompt of multichoice, with a word of ours before it."""
+
+    def run(self, states):
+        super().run(states)
+        for state in states:
+            if state.prompt is not None:
+                state.prompt = replace(state.prompt, system="Be quick. " + state.prompt.system)
+                state.shown.prompts[-1] = state.prompt
+
+
 class ByHash(Generation):
     """The model answers with a hash and a number."""
 
@@ -108,7 +120,7 @@ class ByHash(Generation):
         return HashedGroups, HashedPages
 '''
 POINTS = "[webnav.stages]\nplan.kind.by_number = own_planners:ByNumber\nplan.kind.by_hash = own_planners:ByHash\n"
-POINTS += "plan.kind.by_more = own_planners:ByMore\n"
+POINTS += "plan.kind.by_more = own_planners:ByMore\ncompose.kind.hurried = own_planners:Hurried\n"
 PAGE_SAMPLES = """
 import sys
 from agents.stages.registry import training_of
@@ -126,6 +138,35 @@ samples = PageSamples(ListedRows(planning_steps(1)), tokenizer, make_settings(ki
 ((prompt, answer),) = samples.get(0, [0])
 print("Write # and its number:\\n#0 " in tokenizer.decode(prompt))
 print(tokenizer.decode(answer, skip_special_tokens=True))
+"""
+
+OWN_COMPOSE = """
+from agents.cookbook import checking, sentences
+from agents.encoders.embedding import CachedEncoder, HashEncoder
+from agents.llm.chat import ChatLlm, Endpoint
+from agents.pipeline import Pipeline
+from agents.recipes import literature
+from agents.stages.kind import Parts
+from agents.training.samples.tokens import composed_otherwise
+from tests.agents.fixed_ranker import FixedRanker
+from tests.agents.llm_server import good, prompt_text, serve
+from tests.agents.test_imagine import RANKING
+from tests.agents.test_policy import PAGE, ListMemory, observation
+
+changes = {"compose.kind": "hurried", "rank.model": "fixed", "recall.memory": "none"}
+recipe = checking.vary(literature.get("mindact-icl"), changes)
+with serve(lambda body: good("B.\\nAction: CLICK")) as server:
+    parts = Parts(recipe, 7, ChatLlm(Endpoint(server.url, "m")), ListMemory(), CachedEncoder(HashEncoder()))
+    parts.ranker = FixedRanker(*RANKING)
+    (decision,) = Pipeline.of(parts).decide([observation("Reserve it.", PAGE)])
+print([prompt_text(body).startswith("Be quick. ") for body in server.requests], bool(decision.actions))
+print(next(one.sentence for one in sentences.stages(recipe) if one.name == "compose"))
+print("compose.kind" in sentences.flat(recipe), "simplify.kind" in sentences.flat(recipe))
+print(composed_otherwise("multichoice", recipe))
+try:
+    checking.vary(literature.get("grounded"), {"compose.kind": "hurried"})
+except ValueError as error:
+    print(error)
 """
 
 
@@ -176,11 +217,10 @@ def test_train_planner_trains_a_planner_of_a_package_which_then_runs(installed: 
     assert "there is no such kind" in without.stderr or "plan.kind must be one of" in without.stderr
 
 
-@pytest.mark.slow
-def test_answers_of_a_form_of_a_package_are_trained_as_they_are_asked(installed: Path, tmp_path: Path) -> None:
-    base = tiny_t5(tmp_path / "base", ["Task: press"], layers=1, width=16)
+def said(script: str, installed: Path, *arguments: str) -> list[str]:
+    """The lines that a program prints which knows the package."""
     done = subprocess.run(
-        [sys.executable, "-c", PAGE_SAMPLES, str(base)],
+        [sys.executable, "-c", script, *arguments],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(installed)},
         capture_output=True,
@@ -188,6 +228,22 @@ def test_answers_of_a_form_of_a_package_are_trained_as_they_are_asked(installed:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    kind, asked, answer = done.stdout.splitlines()[:3]
+    return done.stdout.splitlines()
+
+
+@pytest.mark.slow
+def test_answers_of_a_form_of_a_package_are_trained_as_they_are_asked(installed: Path, tmp_path: Path) -> None:
+    base = tiny_t5(tmp_path / "base", ["Task: press"], layers=1, width=16)
+    kind, asked, answer = said(PAGE_SAMPLES, installed, str(base))[:3]
     assert (kind, asked) == ("seq2seq by_hash", "True")
     assert answer.startswith("#")
+
+
+@pytest.mark.slow
+def test_a_kind_of_compose_of_a_package_writes_the_prompt_of_a_planner_of_ours(installed: Path) -> None:
+    asked, sentence, shown, training, grounded = said(OWN_COMPOSE, installed)
+    assert asked == "[True] True"
+    assert "endpoint" in sentence or "uncut" in sentence
+    assert shown == "True False", "simplify has no other kind: there is nothing to choose"
+    assert "composes its prompts by code of Hurried, which samples of page groups do not run" in training
+    assert grounded.startswith("compose.kind=hurried would change nothing in grounded: it needs a planner that is")

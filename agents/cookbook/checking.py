@@ -15,6 +15,7 @@ from agents.stages.kind import Beside, StageKind
 from agents.stages.known import kinds
 from agents.stages.plan.kinds import Planning, compared_by
 from agents.stages.registry import (
+    NOTHING,
     chosen,
     needs_ranking,
     nothing_of,
@@ -164,7 +165,7 @@ def _chooses(name: str, recipe: Recipe, counting: Sequence[type[StageKind]]) -> 
 def _check_built(changed: Sequence[str], after: Mapping[str, object]) -> None:
     for name in changed:
         value = str(after[name])
-        if name in kinds() and value not in ("none", "False") and value not in kinds()[name]:
+        if name in kinds() and value not in NOTHING and value not in kinds()[name]:
             built = ["none", *kinds()[name]] if name.startswith("imagine.") else [*kinds()[name]]
             raise ValueError(f"{name}={value} is not built yet; {name} takes {either(built)}")
 
@@ -202,7 +203,8 @@ def _nothing_to_compare(recipe: Recipe, kind: str) -> str:
 def _check_still_shown(parent: Recipe, recipe: Recipe, changed: Sequence[str]) -> None:
     """ValueError where another planner or ranking leaves a block that the parent shows without anything that shows
     it. A trained planner goes without what the packaged recipe shows, but not without what somebody has chosen."""
-    causes = [name for name in ("plan.kind", "rank.kind", "recall.weight", "plan.model") if name in changed]
+    causing = ("plan.kind", "rank.kind", "simplify.kind", "compose.kind", "recall.weight", "plan.model")
+    causes = [name for name in causing if name in changed]
     if causes in ([], ["plan.model"]):
         return
     for setting, words in SHOWN.items():

@@ -10,7 +10,7 @@ from agents.recipes.declaring import declarations, settings_of, values_of
 from agents.recipes.literature import Recipe
 from agents.recipes.settings import Quirks
 from agents.stages.known import has_memory
-from agents.stages.registry import chosen, planner_of, ranking_of, working
+from agents.stages.registry import before_planner, chosen, planner_of, ranking_of, working
 from agents.types import STAGES
 
 ELSEWHERE = {"compose": "prompts.pack", "act": "batch_size"}  # stage -> a setting shown with it
@@ -109,10 +109,11 @@ def quirks(recipe: Recipe, parent: Recipe | None = None) -> list[Quirk]:
 
 
 def names_of(recipe: Recipe, stage: str) -> list[str]:
-    """The dotted names of a stage's settings; the prompt pack counts as one of `compose`, the size of batches as one of
-    `act`."""
-    names = settings_of(type(recipe))
-    return [name for name in names if name.startswith(f"{stage}.") or name == ELSEWHERE.get(stage)]
+    """The dotted names of a stage's settings of which there is a choice; the prompt pack counts as one of `compose`,
+    the size of batches as one of `act`."""
+    known = settings_of(type(recipe))
+    own = [name for name in known if name.startswith(f"{stage}.") or name == ELSEWHERE.get(stage)]
+    return [name for name in own if len(known[name].choices) != 1]
 
 
 def flat(recipe: Recipe) -> dict[str, Any]:
@@ -162,7 +163,7 @@ def _recall(recipe: Recipe) -> str:
 
 def _before(recipe: Recipe, stage: str) -> str:
     """The sentences of the kinds of a stage that go with the planner."""
-    return " ".join(kind.sentence(recipe) for kind in planner_of(recipe).before() if kind.stage == stage)
+    return " ".join(kind.sentence(recipe) for kind in before_planner(recipe) if kind.stage == stage)
 
 
 def _compose(recipe: Recipe) -> str:

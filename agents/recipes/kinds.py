@@ -36,6 +36,8 @@ KINDS: dict[str, dict[str, str]] = {
         "environment": "agents.stages.recall.train_split:SiteWorkflows",
         "semantic": "agents.stages.recall.train_split:NearestWorkflows",
     },
+    "simplify.kind": {},
+    "compose.kind": {},
     "plan.kind": {
         "first": "agents.stages.plan.first:FirstElement",
         "grounded": "agents.stages.plan.following:FollowingElement",
@@ -63,7 +65,9 @@ KINDS: dict[str, dict[str, str]] = {
         "policy+prediction": "agents.stages.act.guarded:GuardedAndForeseen",
     },
 }
-"""Setting -> its value -> the kind, in the order in which those of one stage run."""
+"""Setting -> its value -> the kind, in the order in which those of one stage run. Ours of simplify and compose go with
+the planner that they serve, which names them itself."""
+PLANNERS_OWN = "planner"  # the value of the settings that leave them to it
 
 
 def named(setting: str) -> tuple[str, ...]:

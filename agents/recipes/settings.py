@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from agents.prompts.packs import PACKAGED, REFERENCE
 from agents.recipes.declaring import SettingGroup, extended, one_of, setting
-from agents.recipes.kinds import named
+from agents.recipes.kinds import PLANNERS_OWN, named
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -139,6 +139,13 @@ class SimplifySettings(SettingGroup):
         "that finds what matters (words where that fails)",
         added=True,
     )
+    kind: str = setting(
+        PLANNERS_OWN,
+        "what chooses the parts of a page: the planner's own way (planner), or that of another package",
+        choices=(PLANNERS_OWN, *named("simplify.kind")),
+        added=True,
+        set_by="a planner that is shown a part of a page",
+    )
 
 
 @extended
@@ -162,6 +169,13 @@ class ComposeSettings(SettingGroup):
     )
     history_turns: int = setting(5, "turns before the current one in a WebLINX prompt", least=0)
     candidates: int = setting(10, "elements listed in a WebLINX prompt", least=0)
+    kind: str = setting(
+        PLANNERS_OWN,
+        "what writes the prompt: the planner's own way (planner), or that of another package",
+        choices=(PLANNERS_OWN, *named("compose.kind")),
+        added=True,
+        set_by="a planner that is shown a part of a page",
+    )
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Any
 from agents.prompts.catalogue import misfit
 from agents.prompts.packs import Pack
 from agents.recipes.declaring import value_of
+from agents.recipes.kinds import PLANNERS_OWN
 from agents.recipes.literature import Recipe
 from agents.stages.act.done import TakenAction
 from agents.stages.imagine.loops import takes_sample_of_that_place
@@ -16,7 +17,7 @@ from agents.stages.plan.kinds import Planning, PublishedJudging
 # Stage -> the kinds of model that are trained for it.
 MODELS = {"rank": ("cross_encoder", "dual_encoder"), "plan": ("seq2seq", "causal", "grounded")}
 LANGUAGE_MODELS = {"seq2seq", "causal"}  # either kind answers the prompts of planners that ask
-NOTHING = ("none", "False")  # what a setting says where no kind is wanted
+NOTHING = ("none", "False", PLANNERS_OWN)  # what a setting says where no kind is wanted of it
 
 
 def chosen(recipe: Recipe, setting: str) -> type[StageKind] | None:
@@ -44,7 +45,7 @@ def _is_left(kind: type[StageKind], recipe: Recipe) -> bool:
     ranking = planner.ranking(recipe)
     if ranking is None or kind.stage != "recall" or not kind.gives:
         return False
-    beside = [ranking, *planner.before(), *(one for one in (chosen(recipe, "imagine.kind"),) if one)]
+    beside = [ranking, *before_planner(recipe), *(one for one in (chosen(recipe, "imagine.kind"),) if one)]
     return not any(kind.gives & one.taken(recipe) for one in beside)
 
 
@@ -75,6 +76,13 @@ def planner_of(recipe: Recipe) -> type[Planning]:
     assert kind is not None, "a recipe has a planner"
     assert issubclass(kind, Planning), "kinds of plan are plannings"
     return kind
+
+
+def before_planner(recipe: Recipe) -> list[type[StageKind]]:
+    """The kinds of `simplify` and `compose` that make the planner's prompt: its own, or in their place those that the
+    recipe names."""
+    named = {stage: chosen(recipe, f"{stage}.kind") for stage in ("simplify", "compose")}
+    return list(dict.fromkeys(named.get(kind.stage) or kind for kind in planner_of(recipe).before()))
 
 
 def installed_planner(recipe: Recipe) -> type[Planning] | None:
@@ -111,7 +119,7 @@ def recipe_kinds(recipe: Recipe) -> list[type[StageKind]]:
     imagining = [kind for kind in (chosen(recipe, "imagine.kind"),) if kind]
     asking = [kind for kind in (chosen(recipe, "act.ask"),) if kind]
     guarding = [kind for kind in (chosen(recipe, "act.guard"),) if kind]
-    return [*observing, *first, *second, *planner.before(), planner, *imagining, *asking, TakenAction, *guarding]
+    return [*observing, *first, *second, *before_planner(recipe), planner, *imagining, *asking, TakenAction, *guarding]
 
 
 def sees_text(recipe: Recipe) -> bool:

@@ -222,7 +222,7 @@ def _unplannable(
     if (dataset.source_format == "weblinx") != of_turns:
         others = either([name for name in PLANNERS if name not in OF_TURNS])
         return {"paradigm": f"WebLINX data is for {either([*OF_TURNS])}, other data for {others}."}
-    if said := composed_otherwise(settings.paradigm):
+    if said := composed_otherwise(settings.paradigm, recipe):
         return {"paradigm": f"{said}."}
     if recipe is not None and "compose.shots" in (chosen := differences.changed(recipe)):
         check_shots(recipe, pack_of(recipe, dataset), chosen)

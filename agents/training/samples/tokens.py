@@ -12,7 +12,7 @@ from agents.prompts.packs import Pack, webnav
 from agents.recipes.literature import Recipe
 from agents.stages.compose.pages import PagesInTurn, opening
 from agents.stages.compose.shots import shot_messages
-from agents.stages.registry import planner_named
+from agents.stages.registry import before_planner, planner_named
 from agents.stages.simplify.groups import ElementGroups, snippet_settings
 from agents.stages.simplify.snippets import SnippetSettings, snippet
 from agents.training.samples.examples import CandidateDraw, PlanningRows, PlanningStep, generator
@@ -35,13 +35,13 @@ PromptAndAnswer = tuple[list[int], list[int]]
 """Token ids of a prompt and of its answer."""
 
 
-def composed_otherwise(name: str) -> str:
-    """Why samples of page groups would not be what a kind of `plan` asks, as a sentence: its kinds of simplify and
-    compose have code of their own, and samples are composed by ours. "" where they have none."""
-    planner = planner_named(name)
+def composed_otherwise(paradigm: str, recipe: Recipe | None) -> str:
+    """Why samples of page groups would not be what a kind of `plan` asks, as a sentence: a kind of simplify or compose
+    has code of its own, and samples are composed by ours. "" where none has."""
+    planner = planner_named(paradigm)
     if planner is None or planner.form is None:
         return ""
-    for kind in planner.before():
+    for kind in before_planner(recipe) if recipe else planner.before():
         ours = next((base for base in (ElementGroups, PagesInTurn) if issubclass(kind, base)), None)
         own = kind.__mro__[: kind.__mro__.index(ours)] if ours else [kind]
         if ours is None or any(isinstance(value, FunctionType) for one in own for value in vars(one).values()):
