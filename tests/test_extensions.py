@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -22,47 +22,37 @@ EXAMPLE = ROOT / "docs" / "examples" / "webnav-longest"
 
 
 @pytest.fixture
-def installed(tmp_path: Path) -> Path:
-    """A folder that tells Python of the package as pip would."""
-    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
-    info = tmp_path / "webnav_longest-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
-    groups = [
-        "\n".join([f"[{group}]", *(f"{name} = {value}" for name, value in points.items())])
-        for group, points in project["entry-points"].items()
-    ]
-    (info / "entry_points.txt").write_text("\n\n".join(groups) + "\n")
-    (tmp_path / "webnav_longest").symlink_to(EXAMPLE / "webnav_longest")
-    return tmp_path
-
-
-@pytest.mark.slow
-def test_the_example_works_as_the_page_says(installed: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", str(EXAMPLE / "tests")],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(installed)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "4 passed" in done.stdout
+def new_environment(tmp_path: Path) -> Path:
+    """The Python of a virtual environment of its own, with what the product needs and nothing of the example."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "venv")], check=True, timeout=120)
+    (packages,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
+    (packages / "product.pth").write_text(sysconfig.get_path("purelib"))
+    return tmp_path / "venv" / "bin" / "python"
 
 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
-def test_the_commands_of_the_page_work_in_the_product(installed: Path) -> None:
+def test_the_page_is_followed_in_a_new_environment(new_environment: Path, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "extending.md").read_text()
-    commands = re.findall(r"^\.venv/bin/python (manage\.py .+)$", page, re.MULTILINE)
-    assert [command.split()[1] for command in commands] == ["import_dataset", "evaluate"]
-    told = [managed(command.split(), installed) for command in commands]
-    assert all(done.returncode == 0 for done in told), told
-    scores = {line.split()[0]: line.split()[1] for line in told[1].stdout.splitlines() if line}
+    commands = re.findall(r"^\.venv/bin/python (.+)$", page, re.MULTILINE)
+    commands += re.findall(r"`\.venv/bin/python (-m pip uninstall [^`]+)`", page)
+    shutil.copytree(EXAMPLE, tmp_path / "example", ignore=shutil.ignore_patterns("*.egg-info", "build"))
+
+    def follow(command: str) -> subprocess.CompletedProcess[str]:
+        """`-e` writes into the folder of the package: it is a copy. "y" is the answer that uninstalling asks for."""
+        words = command.replace("docs/examples/webnav-longest", str(tmp_path / "example")).split()
+        return managed(words, None, python=str(new_environment), said="y\n")
+
+    install, own_tests, import_tasks, evaluate, uninstall = commands
+    for command in (install, own_tests, import_tasks):
+        done = follow(command)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "pytest" not in command or "4 passed" in done.stdout
+    told = follow(evaluate)
+    scores = {line.split()[0]: line.split()[1] for line in told.stdout.splitlines() if line}
     assert scores["long_operation"] == scores["element_accuracy"] == "0.750"  # mean over a task of 2 and one of 1
-    without = managed([*commands[1].split(), "--seed", "1"], None)
+    assert follow(uninstall).returncode == 0
+    without = follow(f"{evaluate} --seed 1")
     assert without.returncode == 1
     assert "plan.kind must be one of first, grounded" in without.stderr
     readable = managed(["manage.py", "report", str(Study.objects.get().pk)], None)
@@ -70,14 +60,20 @@ def test_the_commands_of_the_page_work_in_the_product(installed: Path) -> None:
 
 
 def managed(
-    command: list[str], packages: Path | None, endpoint: dict[str, str] | None = None
+    command: list[str],
+    packages: Path | None,
+    endpoint: dict[str, str] | None = None,
+    *,
+    python: str = sys.executable,
+    said: str = "",
 ) -> subprocess.CompletedProcess[str]:
     """A command of the product on the database of this test."""
     more = {"DATABASE_URL": database_url(), "PYTHONPATH": str(packages or "")} | (endpoint or {})
     return subprocess.run(
-        [sys.executable, *command],
+        [python, *command],
         cwd=ROOT,
         env=os.environ | more,
+        input=said,
         capture_output=True,
         text=True,
         timeout=240,

@@ -16,6 +16,7 @@ from agents.recipes.settings import (
     PlanSettings,
     RankSettings,
     RecallSettings,
+    SimplifySettings,
 )
 from agents.stages.known import is_counted, kinds
 from agents.stages.registry import planner_named, trained_on_prompts, training_of
@@ -110,7 +111,7 @@ class PlannerSettings(LoopSettings):
     gpu_precision: ClassVar[str] = "bf16"
 
     tf32: bool = same(LoopSettings, "tf32", True)
-    max_length: int = same(LoopSettings, "max_length", 2048, repeats="compose.max_tokens")
+    max_length: int = same(ComposeSettings, "max_tokens", 2048)
     paradigm: str = setting(
         "multichoice",
         "what answers look like: of a kind of plan, or of what imagines",
@@ -120,7 +121,7 @@ class PlannerSettings(LoopSettings):
     repeats: int = setting(
         10, "samples of each step in an epoch, drawn anew (not of action strings and trajectories)", least=1
     )
-    num_candidates: int = setting(5, "elements shown in a sample", least=1, repeats="simplify.group_size")
+    num_candidates: int = same(SimplifySettings, "group_size")
     none_ratio: float = setting(0.2, "share of samples without the gold element", least=0, most=1)
     top_k: int = setting(-1, "above 0: 4 of 5 samples take their negatives from the ranker's first so many")
     layout: str = same(ComposeSettings, "layout")

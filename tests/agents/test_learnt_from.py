@@ -14,7 +14,7 @@ from agents.recipes.declaring import declarations, settings_of
 from agents.recipes.literature import Recipe
 from agents.stages.registry import trained_for, training_of
 from agents.training.jobs import start_training
-from agents.training.settings import OF_KIND
+from agents.training.settings import OF_KIND, PlannerSettings
 from annotations.models import Dataset, Job, Split
 from tests.factories import PAGE, make_conversation, make_dataset
 from tests.tiny_models import tiny_cross_encoder
@@ -157,3 +157,15 @@ def test_what_a_training_repeats_of_a_recipe_is_there() -> None:
         recipes = (recipe for recipe in literature.RECIPES.values() if trained_for(recipe, (kind,)))
         follows = {name for recipe in recipes for name in training_of(recipe, kind)[1]}
         assert follows <= repeated.keys(), kind
+
+
+def test_what_a_training_repeats_of_a_recipe_has_its_meaning_and_bounds() -> None:
+    """But for what only looks alike: a switch for a choice, and where none is no training."""
+    of_recipe = settings_of(Recipe)
+    other = {"paradigm", "simplification", "refinement", "ranker", "memory_k"}
+    for name, own in declarations(PlannerSettings).items():
+        if own.repeats and name not in other:
+            found = of_recipe[own.repeats]
+            assert (own.words, own.kind, own.choices, own.least, own.most) == (
+                (found.words, found.kind, found.choices, found.least, found.most)
+            ), name
