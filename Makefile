@@ -15,13 +15,13 @@ PYTEST = .venv/bin/python -m pytest $(STRUCTURE:%=--ignore=%)
 # Kept bytecode saves seconds, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: run test test-core test-all warm bench load format gates lock chromium backup restore stop
+.PHONY: run test test-core test-all warm warm-first warm-second compiled bench load format gates lock chromium backup restore stop
 .PHONY: lint lint-layout lint-types lint-structure lint-faces
 
 run: .venv/installed ## the app, workers and embedded servers, until Ctrl-C
 	@PORT=$(PORT) exec $(RUN) up --port $(PORT) --bind $(BIND) --sample $(SAMPLE)
 
-test: .venv/installed chromium ## everything but the tests marked slow, and those of the structure, which are lint's
+test: .venv/installed chromium compiled ## everything but the tests marked slow, and those of the structure, which are lint's
 	@exec $(PYTEST) $(PARALLEL) $(ARGS)
 
 test-core: .venv/installed ## the cores alone, without database and Django: 5 seconds
@@ -32,8 +32,15 @@ test-all: .venv/installed chromium ## what CI runs beside lint: slow tests too
 	@$(PYTEST) -n 1 --dist loadfile -m "timed and not gpu and not live" $(ARGS) || test $$? -eq 5; timed=$$?; \
 	$(PYTEST) $(PARALLEL) -m "not timed and not gpu and not live" --durations=12 $(ARGS) && exit $$timed
 
-warm: .venv/installed ## compiles what tests are and import once, which each of their processes would do for itself
-	-@.venv/bin/python -m pytest --collect-only -q -m "not gpu and not live" >/dev/null
+# Tests are compiled once, in two halves on two cores: each of the processes that run them would do it all for itself.
+warm: warm-first warm-second ## compiles what tests are and import
+warm-first: HALF = tests/a*/ tests/b*/ tests/test_*.py
+warm-second: HALF = tests/[c-z]*/
+warm-first warm-second: .venv/installed
+	-@.venv/bin/python -m pytest --collect-only -q -m "not gpu and not live" $(HALF) >/dev/null
+
+compiled: .venv/installed
+	@test -d tests/__pycache__ || $(MAKE) --silent --jobs=2 warm
 
 bench: .venv/installed ## benchmarks: a table, and var/bench.json
 	@exec $(RUN) bench $(ARGS)
