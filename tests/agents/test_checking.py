@@ -211,6 +211,11 @@ def test_no_group_of_elements_is_larger_than_what_is_kept() -> None:
 @pytest.mark.parametrize(
     ("recipe", "changes", "said"),
     [
+        (  # ran once, and not one of 22 prompts held a workflow or an exemplar, or asked for more than one sample
+            "mindact-icl",
+            "recall.workflows=semantic recall.exemplars=semantic imagine.kind=world_model imagine.samples=20",
+            "imagine.kind=world_model does not go with plan.kind=multichoice",
+        ),
         ("mindact", "imagine.kind=majority", "imagine.kind=majority does not go with plan.kind=multichoice"),
         ("cot", "plan.temperature=0", "imagine.kind=majority compares samples: set plan.samples of at least 2"),
         ("grounded", "rank.kind=cross_encoder", "rank.kind=cross_encoder does not go with plan.kind=grounded"),
@@ -235,7 +240,7 @@ def test_no_group_of_elements_is_larger_than_what_is_kept() -> None:
 )
 def test_what_does_not_go_together_is_refused(recipe: str, changes: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        checking.vary(RECIPES[recipe], dict([changes.split("=")]))
+        checking.vary(RECIPES[recipe], dict(change.split("=") for change in changes.split()))
 
 
 COMPARING = ", or imagine.kind or act.ask to what compares them"
@@ -294,6 +299,10 @@ def test_how_many_replies_are_drawn_has_an_end() -> None:
         ("bare", "recall.rewrite_instruction=true"),
         ("mims", "simplify.page_elements=9 plan.backend=local compose.max_tokens=99"),
         ("awm-online", "recall.induction_style=abstract"),
+        (
+            "mindact-icl",
+            "recall.workflows=semantic recall.workflow_query=objective simplify.history_elements=1",
+        ),
         ("mindact", "preset=corrected quirks.q7_single_candidate_fails=true"),
         # a kind is turned off together with what depends on it
         ("self-map", "recall.memory=none recall.rationales=none"),

@@ -25,6 +25,13 @@ LEARNT_OFFLINE = (
 )
 
 
+OBJECTIVES = (
+    "The objective of the next action is predicted from all earlier pages of the turn (H_1..t-1 in equation 3.5 of the "
+    "paper), each shown by simplify.history_elements elements: we read the k = 3 of its figure 3.2 as these."
+)
+OF_OBJECTIVES = ("simplify.page_elements", "simplify.history_elements")  # in the prompt that asks for one
+
+
 class DrawnExemplars(StageKind):
     """k trajectories of the same site, else of its domain, drawn once for each task."""
 
@@ -199,14 +206,14 @@ class NearestWorkflows(SiteWorkflows):
     """The k workflows whose descriptions are nearest to the task, or to the objective that a model predicts (MIMS)."""
 
     counted_by = "recall.workflow_k"
-    reads = SiteWorkflows.reads | {"recall.workflow_query", "recall.encoder", "simplify.page_elements"}
+    reads = SiteWorkflows.reads | {"recall.workflow_query", "recall.encoder", *OF_OBJECTIVES}
     embeds = True
 
     @classmethod
     def idle(cls, beside: Beside) -> dict[str, str]:
         asks = beside.recipe.recall.workflow_query == "objective"
         own = {name: wants for name, wants in super().idle(beside).items() if name != "recall.workflow_k"}
-        return own | unless(asks, "recall.workflow_query=objective", "simplify.page_elements")
+        return own | unless(asks, "recall.workflow_query=objective", *OF_OBJECTIVES)
 
     @classmethod
     def choosing(cls) -> dict[str, str]:
@@ -229,6 +236,11 @@ class NearestWorkflows(SiteWorkflows):
     @classmethod
     def asks_llm(cls, recipe: Recipe) -> bool:
         return super().asks_llm(recipe) or recipe.recall.workflow_query == "objective"
+
+    @classmethod
+    def deviations(cls, recipe: Recipe) -> dict[str, str]:
+        predicted = recipe.recall.workflow_query == "objective"
+        return super().deviations(recipe) | ({"objectives": OBJECTIVES} if predicted else {})
 
     @classmethod
     def told(cls, recipe: Recipe) -> frozenset[str]:
