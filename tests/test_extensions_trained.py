@@ -167,6 +167,11 @@ try:
     checking.vary(literature.get("grounded"), {"compose.kind": "hurried"})
 except ValueError as error:
     print(error)
+for name in ("synapse", "self-map"):
+    try:
+        checking.vary(literature.get(name), {"compose.kind": "hurried"})
+    except ValueError as error:
+        print(error)
 """
 
 
@@ -241,9 +246,11 @@ def test_answers_of_a_form_of_a_package_are_trained_as_they_are_asked(installed:
 
 @pytest.mark.slow
 def test_a_kind_of_compose_of_a_package_writes_the_prompt_of_a_planner_of_ours(installed: Path) -> None:
-    asked, sentence, shown, training, grounded = said(OWN_COMPOSE, installed)
+    asked, sentence, shown, training, grounded, synapse, generation = said(OWN_COMPOSE, installed)
     assert asked == "[True] True"
     assert "endpoint" in sentence or "uncut" in sentence
     assert shown == "True False", "simplify has no other kind: there is nothing to choose"
     assert "composes its prompts by code of Hurried, which samples of page groups do not run" in training
     assert grounded.startswith("compose.kind=hurried would change nothing in grounded: it needs a planner that is")
+    assert synapse.endswith("it does not derive from Trajectories, in whose place it would stand")
+    assert generation.startswith("compose.kind=hurried does not go with plan.kind=generation, which reads answers of")

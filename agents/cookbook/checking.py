@@ -176,6 +176,8 @@ def _check_together(changed: Sequence[str], recipe: Recipe) -> None:
         raise ValueError(said)
     if said := next(filter(None, (kind.unsuited(recipe) for kind in recipe_kinds(recipe))), ""):
         raise ValueError(said)
+    if said := next(filter(None, (_unlike_own(recipe, stage) for stage in ("simplify", "compose"))), ""):
+        raise ValueError(said)
     if not {"rank.kind", "plan.kind", "plan.model"} & set(changed):
         return
     if wanted := rankings_wanted(recipe):
@@ -183,6 +185,21 @@ def _check_together(changed: Sequence[str], recipe: Recipe) -> None:
         raise ValueError(f"{pair}, which takes {either(wanted)}")
     if needs_ranking(recipe) and not recipe.needs:
         raise ValueError(f"rank.kind=none does not go with plan.kind={recipe.plan.kind}, which takes a ranking")
+
+
+def _unlike_own(recipe: Recipe, stage: str) -> str:
+    """Why a kind of simplify or compose that the recipe names cannot stand in the place of the planner's own, with
+    which it shares the state; "" where it can."""
+    kind, planner = chosen(recipe, f"{stage}.kind"), planner_of(recipe)
+    own = [one for one in planner.before() if one.stage == stage]
+    if kind is None or not own:
+        return ""
+    said = f"{stage}.kind={value_of(recipe, f'{stage}.kind')} does not go with plan.kind={recipe.plan.kind}"
+    if not any(issubclass(kind, one) for one in own):
+        return f"{said}: it does not derive from {either([one.__name__ for one in own])}, in whose place it would stand"
+    if planner.form is not None and getattr(kind, "form", None) is not planner.form:
+        return f"{said}, which reads answers of the form {planner.form.name}"
+    return ""
 
 
 def _nothing_to_compare(recipe: Recipe, kind: str) -> str:
@@ -238,7 +255,9 @@ def _check_at_most(recipe: Recipe, changed: Collection[str], read: Collection[st
     ):
         if name in changed and name in read and wanted > most:
             said = f"{name}={wanted} would change nothing beside {of}={most}, {why}"
-            raise ValueError(f"{said}: set {name}={most}, or {of} of at least {wanted}")
+            least = settings_of(Recipe)[name].least or 0
+            fewer = f"{name}={most}, or " if most >= least else ""
+            raise ValueError(f"{said}: set {fewer}{of} of at least {wanted}")
 
 
 def _wants_any(name: str, parent: Recipe, recipe: Recipe) -> str:

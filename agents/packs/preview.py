@@ -19,11 +19,11 @@ from agents.memory.exemplar_sets import ProjectExemplarSets
 from agents.memory.rationales import question
 from agents.memory.retrieve import DatasetMemory
 from agents.observations import RecordedConversation
-from agents.pipeline import Pipeline
+from agents.pipeline import BEFORE, ROUNDS, Pipeline
 from agents.prompts.packs import Pack
 from agents.recipes.literature import Recipe
 from agents.runs.weblinx_demos import demo_of
-from agents.stages.kind import Parts, StageKind
+from agents.stages.kind import CannotRun, Parts, StageKind
 from agents.stages.registry import told
 from agents.stages.state import StepState
 from agents.types import (
@@ -70,7 +70,10 @@ def preview(recipe: Recipe, pack: Pack, step: Step) -> StepPreview:
     encoder = CachedEncoder(HashEncoder())
     parts = Parts(recipe, 0, asked, memory, encoder, asked, _InOrder(), asked, pack)
     parts.sets = ProjectExemplarSets(dataset.project, encoder)
-    pipeline = Pipeline.of(parts)
+    try:
+        pipeline = Pipeline.of(parts)
+    except CannotRun:  # what is imagined takes the past transitions of a dataset, which nobody has looked through
+        pipeline = Pipeline.of(parts, (*BEFORE, *ROUNDS))
     if parts.planner_asks and "imagine" in pipeline.stages:
         pipeline.stages["imagine"].insert(0, _TwoClicks(parts))
     (decision,) = pipeline.decide([_observation(recipe, recorded, step)])

@@ -115,10 +115,6 @@ class RecallSettings(SettingGroup):
     )
     weight: float = setting(0.0, "share of recalled memory in the ranking query", least=0, most=1)
 
-    @property
-    def has_exemplars(self) -> bool:
-        return self.exemplars != "none" and self.exemplar_k > 0
-
 
 @extended
 @dataclass(frozen=True)

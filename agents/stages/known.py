@@ -46,6 +46,14 @@ def values_by_loop(recipe: Recipe) -> bool:
     return getattr(kinds()["imagine.value"].get(recipe.imagine.value), "by_loop", False)
 
 
+def shows(recipe: Recipe, setting: str) -> bool:
+    """Whether a kind of recall gives what it is for: exemplars by `recall.exemplars`, workflows by `recall.workflows`;
+    none where 0 are asked for."""
+    block = setting.partition(".")[2]
+    kind = kinds()[setting].get(str(getattr(recipe.recall, block)))
+    return kind is not None and block in kind.gives and not kind.gives_none(recipe)
+
+
 def has_past(recipe: Recipe) -> bool:
     """Whether any past page is shown, of the conversation or of exemplars."""
-    return recipe.recall.has_exemplars or has_memory(recipe)
+    return shows(recipe, "recall.exemplars") or has_memory(recipe)

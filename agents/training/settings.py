@@ -18,7 +18,7 @@ from agents.recipes.settings import (
     RecallSettings,
     SimplifySettings,
 )
-from agents.stages.known import is_counted, kinds
+from agents.stages.known import is_counted, kinds, shows
 from agents.stages.registry import planner_named, trained_on_prompts, training_of
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def _without_past(settings: PlannerSettings, recipe: Recipe | None) -> dict[str,
     """The settings of earlier pages that are read by nothing, as none is shown or all are, with what they need."""
     *others, last = filter(is_counted, kinds()["recall.memory"])
     found = {} if is_counted(settings.memory) else {"memory_k": f"memory={', '.join(others)} or {last}"}
-    shown = settings.memory != "none" or (recipe is not None and recipe.recall.has_exemplars)
+    shown = settings.memory != "none" or (recipe is not None and shows(recipe, "recall.exemplars"))
     return found | ({} if shown else dict.fromkeys(OF_PAST_PAGES, "memory other than none"))
 
 

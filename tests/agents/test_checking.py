@@ -166,9 +166,6 @@ NOTHING = "would change nothing in"
             "",
         ),
         ("mindact-icl", "plan.base=other", "plan.base", "plan.backend=local"),
-        # of one element alone none is asked about
-        ("mindact-icl", "rank.top_k=1 compose.shots=1", "compose.shots", "rank.top_k of at least 2, or quirks.q7_sin"),
-        ("self-map", "rank.top_k=1 quirks.q10_unreadable_picks_first=false", "quirks.q10_unreadable_picks_first", ""),
         # what is drawn without chance is the same each time
         ("wma", "imagine.temperature=0 imagine.top_p=0.5", "imagine.top_p", "imagine.temperature above 0"),
         (
@@ -206,11 +203,24 @@ def test_no_group_of_elements_is_larger_than_what_is_kept() -> None:
     with pytest.raises(ValueError, match=said):
         checking.vary(RECIPES["mindact-icl"], {"rank.top_k": "5", "simplify.group_size": "9"})
     assert checking.vary(RECIPES["mindact-icl"], {"rank.top_k": "9", "simplify.group_size": "9"}).rank.top_k == 9
+    alone = {"rank.top_k": "1", "quirks.q7_single_candidate_fails": "false", "simplify.group_size": "3"}
+    with pytest.raises(ValueError, match=r"no more elements are kept: set rank\.top_k of at least 3$"):
+        checking.vary(RECIPES["mindact-icl"], alone)
 
 
 @pytest.mark.parametrize(
     ("recipe", "changes", "said"),
     [
+        (
+            "mindact-icl",
+            "rank.top_k=1",
+            "rank.top_k=1 does not go with quirks.q7_single_candidate_fails=true, by which",
+        ),
+        (
+            "self-map",
+            "rank.top_k=1 recall.rationales=model",
+            "rank.top_k=1 does not go with quirks.q7_single_candidate",
+        ),
         (  # ran once, and not one of 22 prompts held a workflow or an exemplar, or asked for more than one sample
             "mindact-icl",
             "recall.workflows=semantic recall.exemplars=semantic imagine.kind=world_model imagine.samples=20",

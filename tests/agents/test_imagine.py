@@ -15,6 +15,7 @@ from agents.stages.imagine.considered import Considered
 from agents.stages.imagine.model_questions import Asking
 from agents.stages.imagine.scores import Valuation
 from agents.stages.imagine.values import ProgressValue, Valuing
+from agents.stages.imagine.worlds import WorldModel
 from agents.stages.kind import CannotRun, Parts
 from agents.stages.known import kinds
 from agents.stages.plan.kinds import Planning
@@ -120,6 +121,20 @@ def test_without_chance_each_value_is_asked_for_once():
         _, server = decided(drawn, "wma", **changes, imagine__temperature=temperature)
         counts[temperature] = sorted(body.get("n", 1) for body in server.requests)
     assert counts == {"0": [1, 1, 1, 1, 3], "1": [1, 1, 3, 9, 9]}
+
+
+def test_a_page_that_is_not_cut_to_imagine_is_cut_to_be_valued(monkeypatch):
+    monkeypatch.setattr(WorldModel, "page", lambda self, tree: tree)  # as kinds that ask no model leave it
+    drawn = sampled(RESERVE, RESERVE, IMPRINT)
+    shown = {}
+    for tokens in ("16", "3840"):
+        changes = {"plan__samples": "3", "imagine__value_samples": "1", "imagine__page_tokens": tokens}
+        _, server = decided(drawn, "wma", **changes)
+        texts = [prompt_text(body) for body in server.requests]
+        shown[tokens] = [text for text in texts if "You judge single actions" in text]
+    assert len(shown["16"]) == len(shown["3840"]) == 2
+    assert all("link 'Imprint'" in text.partition("NEXT")[0] for text in shown["3840"])
+    assert not any("[13] link 'Imprint'\n" in text for text in shown["16"])
 
 
 class Shortest(Valuing):

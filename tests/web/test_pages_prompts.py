@@ -201,6 +201,9 @@ def test_a_preview_asks_what_the_recipe_asks_in_the_words_of_the_pack(name, data
         ("wma", {}, 2),  # what each action leads to, and its value
         ("wma", {"imagine.depth": "2"}, 4),  # also the next action, and where that leads
         ("wma", {"imagine.kind": "value_only"}, 1),
+        ("wma", {"imagine.kind": "trained", "imagine.model": "not-loaded"}, 2),
+        ("wma", {"imagine.value": "progress", "imagine.value_model": "not-loaded"}, 2),
+        ("wma", {"imagine.kind": "retrieval", "imagine.value": "embedded"}, 0),  # past transitions ask nobody
         ("cot", {}, 0),
     ],
 )

@@ -6,7 +6,7 @@ from typing import ClassVar
 from agents.recipes.literature import Recipe
 from agents.stages.compose.shots import examples, shot_messages, shots_text
 from agents.stages.kind import Beside, Parts, StageKind, prompt_of, unless
-from agents.stages.known import has_memory
+from agents.stages.known import has_memory, shows
 from agents.stages.models import idle_elsewhere
 from agents.stages.simplify.groups import Match
 from agents.stages.state import StepState
@@ -66,9 +66,8 @@ class PagesInTurn(StageKind):
 
     @classmethod
     def deviations(cls, recipe: Recipe) -> dict[str, str]:
-        recall, compose = recipe.recall, recipe.compose
-        shown = {"workflows": recall.workflows != "none" and recall.workflow_k > 0, "exemplars": recall.has_exemplars}
-        first = [name for name, is_shown in shown.items() if is_shown]
+        compose = recipe.compose
+        first = [name for name in CUTTABLE if shows(recipe, f"recall.{name}")]
         beside = has_memory(recipe) and recipe.simplify.memory_pages == "whole"
         is_cut = not idle_elsewhere(recipe, "compose.max_tokens")  # a model in this process
         if not (first and beside and is_cut):

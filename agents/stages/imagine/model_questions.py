@@ -39,7 +39,10 @@ class Asking:
 
     @classmethod
     def of_weights(cls, parts: Parts, setting: str, name: str, answer_tokens: int) -> "Asking":
-        """Asks a model that was trained here; `setting` names it in errors."""
+        """Asks a model that was trained here, or what is given in the place of all weights; `setting` names it in
+        errors."""
+        if parts.generator is not None:
+            return cls(parts, parts.generator)
         generator: LocalGenerator = loaded(setting, name, imagining_weights)
         page_tokens = parts.recipe.imagine.page_tokens
         generator.configure(max_new_tokens=answer_tokens, max_tokens=page_tokens + AROUND_PAGE)

@@ -54,7 +54,7 @@ class AskedValue(Valuing):
     def value(self, considered: Sequence[Considered], text: str) -> None:
         asked = []
         for one in considered:
-            page = one.page or self.asking.cut(one.tree)
+            page = self.asking.cut(one.page or one.tree)
             effect = {} if one.expected is None else {"next_state": one.expected}
             asked.append((one.state, one.filled(observation=page, action=one.words, **effect)))
         imagine = self.recipe.imagine

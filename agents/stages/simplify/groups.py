@@ -25,19 +25,6 @@ Reasons = dict[int, tuple[str, DecisionUsage]]
 """Past step -> its rationale and what that took."""
 
 
-OF_PROMPTS = (
-    *(f"simplify.{name}" for name in ("group_size", "memory_pages")),
-    *(f"compose.{name}" for name in ("shots", "layout", "max_tokens", "piece_tokens")),
-    *(f"plan.{name}" for name in ("constrained", "temperature", "top_p", "samples", "max_new_tokens")),
-    *(
-        f"quirks.{name}"
-        for name in ("q8_empty_reply_crashes", "q9_option_before_a_wraps", "q10_unreadable_picks_first")
-    ),
-    "quirks.q14_rationale_joined",
-)
-"""What counts only where a model is asked about some element."""
-
-
 @dataclass
 class Match:
     """The knock-out of one step: its rounds, the current group, the winner."""
@@ -86,9 +73,12 @@ class ElementGroups(StageKind):
         )
 
     @classmethod
-    def overrules(cls, recipe: Recipe) -> dict[str, str]:
-        asks = recipe.rank.top_k > 1 or not recipe.quirks.q7_single_candidate_fails
-        return unless(asks, "rank.top_k of at least 2, or quirks.q7_single_candidate_fails=false", *OF_PROMPTS)
+    def unsuited(cls, recipe: Recipe) -> str:
+        quirk = "quirks.q7_single_candidate_fails"
+        if recipe.rank.top_k > 1 or not recipe.quirks.q7_single_candidate_fails:
+            return ""
+        said = f"rank.top_k=1 does not go with {quirk}=true, by which every step fails unasked"
+        return f"{said}: set rank.top_k of at least 2, or {quirk}=false"
 
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:
