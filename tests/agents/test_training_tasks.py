@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -212,11 +213,13 @@ def test_a_causal_model_learns_from_the_whole_prompt_that_it_is_asked(tmp_path) 
     """A prompt as long as it may be stays whole: the answer comes after it, as in use."""
     base = str(tiny_causal(tmp_path / "base", PAIR_TEXTS, layers=1, vocabulary=400))
     tokenizer = load_tokenizer(base)
-    (prompt, _) = TextSamples(text_pairs(1), tokenizer, 128).get(0, [0])[0]
-    settings = make_settings("causal", {"max_length": len(prompt)})
-    task = CausalTask(base, tokenizer, settings, TextSamples(text_pairs(1), tokenizer, len(prompt)))
+    prompt, answer = TextSamples(text_pairs(1), tokenizer, 128).get(0, [0])[0]
+    longest = (prompt * 2)[:16]
+    samples = SimpleNamespace(size=1, get=lambda epoch, indices: [(longest, answer)])
+    task = CausalTask(base, tokenizer, make_settings("causal", {"max_length": 16}), samples)
     read = task.batch(0, [0])["input_ids"][0].tolist()
-    assert read[: len(prompt)] == prompt
+    assert read[:16] == longest
+    assert len(read) > 16
 
 
 def test_preparing_pairs_goes_on_after_the_last_whole_conversation(tmp_path) -> None:

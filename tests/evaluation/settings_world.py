@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,9 @@ class NamedEncoder(HashEncoder):
 def _ending(text: str) -> str:
     words = text.split()
     return " ".join(words + 9 * words[-2:])
+
+
+FEW = 5  # steps, in which most settings make a difference
 
 
 class RoundedEncoder(NamedEncoder):
@@ -251,14 +255,15 @@ class SettingsWorld:
         }
         return models.get(f"{name}={value}", {})
 
-    def told(self, recipe: Recipe) -> str:
-        """Everything that the recipe asks, traces and decides about the steps, and how it is judged, as text."""
+    def told(self, recipe: Recipe, few: int | None = None) -> str:
+        """Everything that the recipe asks, traces and decides about the steps, or the first few, and how it is judged,
+        as text."""
         for model in (self.llm, *self.models.values()):
             model.start(recipe.plan.kind)
         run = self.online if recipe.recall.induction == "online" else Run(dataset=self.dataset, seed=0)
         run.recipe = literature.to_dict(recipe)
         pipeline = building.build_pipeline(run, self.llm)
-        samples = self._samples(recipe)
+        samples = self._samples(recipe)[:few]
         pipeline.prepare(sorted({sample.observation.conversation for sample in samples if sample.step}))
         seen = [sample.observation for sample in samples]
         wanted = (
@@ -431,3 +436,17 @@ def _keep_pages(patch: pytest.MonkeyPatch) -> None:
             return kept[step.pk]
 
         patch.setattr(observations, name, known)
+
+
+class Telling:
+    """What a recipe does with a few steps and, where somebody asks for more, with all of them."""
+
+    def __init__(self, world: SettingsWorld, recipe: Recipe) -> None:
+        self.world, self.recipe, self.few = world, recipe, world.told(recipe, FEW)
+
+    @cached_property
+    def whole(self) -> str:
+        return self.world.told(self.recipe)
+
+    def differs(self, other: "Telling") -> bool:
+        return self.few != other.few or self.whole != other.whole

@@ -11,7 +11,7 @@ from agents.recipes import literature
 from agents.recipes.declaring import Declared, settings_of, values_of
 from agents.recipes.literature import RECIPES, Recipe
 from agents.stages.kind import CannotRun
-from tests.evaluation.settings_world import SettingsWorld
+from tests.evaluation.settings_world import SettingsWorld, Telling
 from tests.quick import first_is_quick
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rows_of_the_file")]
@@ -28,6 +28,9 @@ ELSEWHERE = {
     "plan.programs": "how many programs a live episode takes",
     "batch_size": "how many steps are decided together: results must not depend on it",
 }
+CHANGED = [
+    name for name, one in settings_of(Recipe).items() if name not in ELSEWHERE and len(one.choices) != 1
+]  # of others there is no choice, where no package adds to them
 # In mixtures: of one element alone none can be chosen and no more shown, and of one recalled step there is no order,
 # however the rest is set. Where a mixture draws two actions, the two are imagined, however many are asked for.
 MIXED_OTHER = {"rank.top_k": ("4",), "recall.k": ("3",), "imagine.samples": ("1",)}
@@ -73,7 +76,7 @@ def others(name: str, declared: Declared, value: object, world: SettingsWorld, p
     return [str(value * 2 + 1) if declared.kind is int else "0.37"]
 
 
-def untold(parent: Recipe, told: str, setting: str, value: str, world: SettingsWorld) -> tuple[Recipe, str]:
+def untold(parent: Recipe, told: Telling, setting: str, value: str, world: SettingsWorld) -> tuple[Recipe, str]:
     """The recipe with a setting changed, and what is wrong with that: nothing where it is refused by its name, or where
     the steps are asked about, ranked, decided or judged otherwise."""
     try:
@@ -81,7 +84,7 @@ def untold(parent: Recipe, told: str, setting: str, value: str, world: SettingsW
     except ValueError as error:
         return parent, "" if setting in str(error) else f"{setting}={value} is refused: {error}"
     try:
-        if world.told(recipe) != told:
+        if Telling(world, recipe).differs(told):
             return recipe, ""
         if setting == "preset" and not quirks_between(parent, recipe):
             return recipe, ""  # it says which metrics are shown first, and no more
@@ -103,7 +106,7 @@ def test_every_setting_changes_what_a_recipe_does_or_is_refused(name: str, world
     parent = literature.override(RECIPES[name], world.runnable(RECIPES[name]))
     told = world.told(parent)
     assert told == world.told(parent), "the same twice, or any change would look as if it counted"
-    assert all_untold(parent, told, world) == []
+    assert all_untold(parent, world) == []
 
 
 TURNED_OFF = {  # of a recipe, what is turned off: all other settings still count beside it, or are refused
@@ -132,10 +135,11 @@ def test_every_setting_counts_beside_what_is_turned_off_or_is_refused(
     told = world.told(recipe)
     assert told == world.told(recipe)
     assert told != world.told(parent)
-    assert all_untold(recipe, told, world) == []
+    assert all_untold(recipe, world) == []
 
 
-def all_untold(parent: Recipe, told: str, world: SettingsWorld) -> list[str]:
+def all_untold(parent: Recipe, world: SettingsWorld) -> list[str]:
+    told = Telling(world, parent)
     found = [
         untold(parent, told, setting, value, world)[1]
         for setting, declared in settings_of(Recipe).items()
@@ -156,9 +160,9 @@ def test_random_mixtures_count_setting_by_setting(name: str, world: SettingsWorl
     """Settings that stages know are changed one after another, as far as they are taken: each step is another agent."""
     drawn = random.Random(MIXED.index(name))
     recipe = literature.override(RECIPES[name], world.runnable(RECIPES[name]))
-    told, known = world.told(recipe), settings_of(Recipe)
+    told, known = Telling(world, recipe), settings_of(Recipe)
     taken: list[str] = []
-    for setting in drawn.sample([name for name in known if name not in ELSEWHERE], 30):
+    for setting in drawn.sample(CHANGED, 30):
         value = values_of(recipe)[setting]
         values = MIXED_OTHER.get(setting) or others(setting, known[setting], value, world, recipe)
         if not values:
@@ -167,6 +171,6 @@ def test_random_mixtures_count_setting_by_setting(name: str, world: SettingsWorl
         changed, wrong = untold(recipe, told, setting, value, world)
         assert not wrong, f"{recipe.name} with {taken}: {wrong}"
         if changed is not recipe:
-            recipe, told = changed, world.told(changed)
+            recipe, told = changed, Telling(world, changed)
             taken.append(f"{setting}={value}")
     assert taken

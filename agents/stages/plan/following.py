@@ -69,6 +69,9 @@ class FollowingElement(Planning):
     def run(self, states: Sequence[StepState]) -> None:
         found_for = [self._predicted(state) for state in states] if self.recipe.plan.model else self._followed(states)
         for state, found in zip(states, found_for, strict=True):
+            if not found:  # a WebLINX turn before the first page
+                state.close(None)
+                continue
             action, why = found[0]
             state.note("plan", kept=len(found), why=why)
             if self.recipe.plan.temperature and len(found) > 1:
