@@ -160,7 +160,7 @@ def test_workflows_that_whole_pages_push_out_are_told_before_and_at_each_step(
     [
         {"simplify.memory_pages": "simplified"},
         {"recall.workflows": "none"},
-        {"recall.workflow_k": "0"},
+        {"recall.workflows": "semantic", "recall.workflow_k": "0"},
         {"recall.memory": "none"},
         {"plan.backend": "endpoint", "plan.model": "gpt-4"},
     ],
@@ -170,5 +170,7 @@ def test_nothing_is_told_to_be_cut_where_nothing_can_push_workflows_out(changes:
     assert CUT_FIRST in {one.key for one in of_recipe(recipe)}
     embedded = {"plan.backend": "endpoint", "plan.model": "embedded:smollm2-135m"}
     assert CUT_FIRST in {one.key for one in of_recipe(literature.override(recipe, embedded))}
+    of_the_site = literature.override(recipe, {"recall.workflow_k": "0"})  # its own are shown, however many there are
+    assert CUT_FIRST in {one.key for one in of_recipe(of_the_site)}
     other = literature.override(recipe, changes)
     assert CUT_FIRST not in {one.key for one in of_recipe(other)}
