@@ -2,7 +2,7 @@
 
 Copying it takes a third of a second, and migrating took each process seven. PostgreSQL does not vacuum it by itself:
 where it did so while a test held the only rows of a table, it noted that the table is empty, and later queries of that
-test compared each row with each (20 minutes where a second is enough). `tests/emptying.py` does it between files.
+test compared each row with each (over ten minutes where a second is enough). `tests/emptying.py` does it between files.
 """
 
 import hashlib

@@ -37,8 +37,7 @@ def is_counted(memory: str) -> bool:
 
 def has_memory(recipe: Recipe) -> bool:
     """Whether any earlier step is recalled: none with `k` 0, where k says how many."""
-    kind = kinds()["recall.memory"].get(recipe.recall.memory)
-    return kind is not None and "memory" in kind.gives and not kind.gives_none(recipe)
+    return shows(recipe, "recall.memory")
 
 
 def values_by_loop(recipe: Recipe) -> bool:
@@ -47,8 +46,8 @@ def values_by_loop(recipe: Recipe) -> bool:
 
 
 def shows(recipe: Recipe, setting: str) -> bool:
-    """Whether a kind of recall gives what it is for: exemplars by `recall.exemplars`, workflows by `recall.workflows`;
-    none where 0 are asked for."""
+    """Whether the kind of a setting of recall gives the block of its name (memory, exemplars, workflows): none where 0
+    are asked for."""
     block = setting.partition(".")[2]
     kind = kinds()[setting].get(str(getattr(recipe.recall, block)))
     return kind is not None and block in kind.gives and not kind.gives_none(recipe)
