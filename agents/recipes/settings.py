@@ -25,6 +25,18 @@ LIVE_ONLY = frozenset({"act.guard_seconds", "plan.programs"})
 RECORDED_ONLY = {"imagine.loop": "mind2web"}
 
 
+def planners_own(name: str, what: str) -> str:
+    """A field by which a stage is left to the planner's own kind, or done by another package's; `what` it does."""
+    field: str = setting(
+        PLANNERS_OWN,
+        f"{what}: the planner's own way (planner), or that of another package",
+        choices=(PLANNERS_OWN, *named(name)),
+        added=True,
+        set_by="a planner that is shown a part of a page",
+    )
+    return field
+
+
 @extended
 @dataclass(frozen=True)
 class ObserveSettings(SettingGroup):
@@ -135,13 +147,7 @@ class SimplifySettings(SettingGroup):
         "that finds what matters (words where that fails)",
         added=True,
     )
-    kind: str = setting(
-        PLANNERS_OWN,
-        "what chooses the parts of a page: the planner's own way (planner), or that of another package",
-        choices=(PLANNERS_OWN, *named("simplify.kind")),
-        added=True,
-        set_by="a planner that is shown a part of a page",
-    )
+    kind: str = planners_own("simplify.kind", "what chooses the parts of a page")
 
 
 @extended
@@ -165,13 +171,7 @@ class ComposeSettings(SettingGroup):
     )
     history_turns: int = setting(5, "turns before the current one in a WebLINX prompt", least=0)
     candidates: int = setting(10, "elements listed in a WebLINX prompt", least=0)
-    kind: str = setting(
-        PLANNERS_OWN,
-        "what writes the prompt: the planner's own way (planner), or that of another package",
-        choices=(PLANNERS_OWN, *named("compose.kind")),
-        added=True,
-        set_by="a planner that is shown a part of a page",
-    )
+    kind: str = planners_own("compose.kind", "what writes the prompt")
 
 
 @dataclass(frozen=True)

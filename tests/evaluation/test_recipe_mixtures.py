@@ -6,6 +6,7 @@ import pytest
 
 from agents.cookbook import checking, deviations, lacking, sentences
 from agents.models import Run
+from agents.pipeline import Pipeline
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.recipes.settings import RankSettings
@@ -126,6 +127,18 @@ def test_another_package_adds_a_kind_by_entry_point(monkeypatch) -> None:
     finally:
         monkeypatch.undo()
         known.kinds.cache_clear()
+
+
+def test_kinds_of_one_stage_that_stand_apart_are_refused_and_none_is_dropped() -> None:
+    recipe = literature.get("bare")
+    parts = Parts(recipe)
+
+    class Later(StageKind):
+        stage = "plan"
+
+    with pytest.raises(CannotRun, match="stand apart, and each stage is run once: rank, plan, rank"):
+        Pipeline(recipe, [Loudest(parts), Later(parts), Loudest(parts)])
+    assert len(Pipeline(recipe, [Loudest(parts), Loudest(parts), Later(parts)]).stages["rank"]) == 2
 
 
 class Odd(Planning):
