@@ -47,7 +47,7 @@ class Pipeline:
         parts.planner_asks = planner_of(parts.recipe).asks
         parts.shown = frozenset().union(*(kind.takes for kind in kinds if kind.stage == "compose"))
         parts.ranker_embeds = any(kind.embeds_memory for kind in kinds)
-        return cls(parts.recipe, [kind(parts) for kind in kinds if kind.stage in stages], parts.seed)
+        return cls(parts.recipe, [kind(parts) for kind in kinds if kind.runs and kind.stage in stages], parts.seed)
 
     def prepare(self, conversation_ids: Sequence[int]) -> None:
         """Prepare what stages need of these conversations: embed what they search, read what they ask for."""

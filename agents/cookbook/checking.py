@@ -30,6 +30,7 @@ from agents.stages.registry import (
 )
 
 ALWAYS = frozenset({"preset", "batch_size"})
+TOLD_BY_KINDS = ("observe.observation", "imagine.value")  # they choose a kind, and other kinds say whether they count
 SHOWN = {
     "recall.memory": "recalled steps",
     "recall.exemplars": "exemplars",
@@ -119,7 +120,7 @@ def read_by(recipe: Recipe) -> frozenset[str]:
     found = set(ALWAYS).union(*(kind.reads - kind.idle(beside).keys() for kind in counting))
     left_out = [kind for kind in _left_out(recipe) if kind.gives & _taken(recipe)]
     found |= {kind.counted_by for kind in left_out}  # of 0, too: it is how they are left out
-    found |= {name for name in kinds() if name != "observe.observation" and _chooses(name, recipe, counting)}
+    found |= {name for name in kinds() if name not in TOLD_BY_KINDS and _chooses(name, recipe, counting)}
     return frozenset(found - _overruled(recipe).keys())
 
 

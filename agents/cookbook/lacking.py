@@ -5,6 +5,7 @@ from agents.llm import connection
 from agents.recipes.literature import Recipe, asked_model
 from agents.stages.models import lacking_model
 from agents.stages.registry import (
+    asking_endpoint,
     embeds_apart,
     needs_ranking,
     overlooked,
@@ -17,8 +18,7 @@ from agents.stages.registry import (
 
 def asks_endpoint(recipe: Recipe) -> bool:
     """Whether it calls an LLM endpoint."""
-    nobody_plans = not planner_of(recipe).asks
-    return any(kind.asks_llm(recipe) or (kind.asks_as_planner and nobody_plans) for kind in recipe_kinds(recipe))
+    return bool(asking_endpoint(recipe))
 
 
 def missing(recipe: Recipe) -> list[str]:

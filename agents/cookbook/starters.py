@@ -18,7 +18,7 @@ from agents.recipes.declaring import replaced, replaced_by_stored, value_of, val
 from agents.recipes.differences import based_on
 from agents.recipes.literature import Recipe, asked_model
 from agents.recipes.settings import ImagineSettings
-from agents.stages.registry import chosen, planner_of, recipe_kinds
+from agents.stages.registry import asking_endpoint, chosen, planner_of
 
 # What the embedded model is given of a step: it reads about 450 tokens a second on two cores, and a step should take
 # some seconds, not a minute (MindAct asks 13 times of 50 elements, with 2,048 tokens each time).
@@ -207,7 +207,7 @@ def _writers(recipe: Recipe, model: str) -> list[StandIn]:
     planner = planner_of(recipe)
     if not model:
         return []
-    asking = [kind for kind in recipe_kinds(recipe) if kind is not planner and kind.asks_llm(recipe)]
+    asking = [kind for kind in asking_endpoint(recipe) if kind is not planner]
     return [
         StandIn(
             stage,

@@ -126,6 +126,7 @@ class StageKind:
     tells_best: ClassVar[bool] = False  # of a ranking: hands on what it knows of the best elements, not only their ids
     instead: ClassVar[Mapping[str, str]] = {}  # settings to use instead where the model knows too little
     loads_weights: ClassVar[bool] = True  # of a ranking: its model has weights; False for scores made elsewhere
+    runs: ClassVar[bool] = True  # a pipeline runs it; not one that another kind of its stage asks
 
     def __init__(self, parts: Parts) -> None:
         self.parts, self.recipe = parts, parts.recipe

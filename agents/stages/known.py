@@ -45,6 +45,16 @@ def values_by_loop(recipe: Recipe) -> bool:
     return getattr(kinds()["imagine.value"].get(recipe.imagine.value), "by_loop", False)
 
 
+def imagines_every_sample(recipe: Recipe) -> bool:
+    """Whether `imagine.samples` does not count (quirk wq22)."""
+    return recipe.imagine.loop == "mind2web" and recipe.quirks.wq22_imagines_every_sample
+
+
+def imagines_several(recipe: Recipe) -> bool:
+    """Whether a kind of `imagine` that compares the most frequent actions has more than one to compare."""
+    return recipe.imagine.samples > 1 or imagines_every_sample(recipe)
+
+
 def shows(recipe: Recipe, setting: str) -> bool:
     """Whether the kind of a setting of recall gives the block of its name (memory, exemplars, workflows): none where 0
     are asked for."""

@@ -117,9 +117,17 @@ def recipe_kinds(recipe: Recipe) -> list[type[StageKind]]:
     first, second = (recalling, ranking) if any(kind.takes for kind in ranking) else (ranking, recalling)
     planner = planner_of(recipe)
     imagining = [kind for kind in (chosen(recipe, "imagine.kind"),) if kind]
+    if any("imagine.value" in kind.reads for kind in imagining):
+        imagining += [kind for kind in (chosen(recipe, "imagine.value"),) if kind]
     asking = [kind for kind in (chosen(recipe, "act.ask"),) if kind]
     guarding = [kind for kind in (chosen(recipe, "act.guard"),) if kind]
     return [*observing, *first, *second, *before_planner(recipe), planner, *imagining, *asking, TakenAction, *guarding]
+
+
+def asking_endpoint(recipe: Recipe) -> list[type[StageKind]]:
+    """The kinds of a recipe that ask a language model at an endpoint."""
+    nobody_plans = not planner_of(recipe).asks
+    return [kind for kind in recipe_kinds(recipe) if kind.asks_llm(recipe) or (kind.asks_as_planner and nobody_plans)]
 
 
 def sees_text(recipe: Recipe) -> bool:

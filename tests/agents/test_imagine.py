@@ -10,6 +10,7 @@ from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.pipeline import Pipeline
 from agents.recipes import literature
+from agents.recipes.literature import Recipe
 from agents.stages.imagine import scores
 from agents.stages.imagine.considered import Considered
 from agents.stages.imagine.model_questions import Asking
@@ -19,6 +20,7 @@ from agents.stages.imagine.worlds import WorldModel
 from agents.stages.kind import CannotRun, Parts
 from agents.stages.known import kinds
 from agents.stages.plan.kinds import Planning
+from agents.stages.registry import recipe_kinds
 from agents.types import Action, Decision, RankedCandidate
 from agents.world_model.records import described
 from annotations.dom.accessibility import accessibility_tree
@@ -140,6 +142,20 @@ def test_a_page_that_is_not_cut_to_imagine_is_cut_to_be_valued(monkeypatch):
 class Shortest(Valuing):
     """The shortest outcome is the best."""
 
+    reads = frozenset({"imagine.value_model"})
+
+    @classmethod
+    def lacking(cls, recipe: Recipe) -> list[str]:
+        return ["weights of mine"]
+
+    @classmethod
+    def deviations(cls, recipe: Recipe) -> dict[str, str]:
+        return {"lengths": "Lengths are counted in characters."}
+
+    @classmethod
+    def unsuited(cls, recipe: Recipe) -> str:
+        return "short outcomes alone" if recipe.imagine.max_new_tokens > 1000 else ""
+
     def value(self, considered: Sequence[Considered], text: str) -> None:
         for one in considered:
             one.score = Valuation(-len(one.expected or ""), (float(-len(one.expected or "")),))
@@ -153,6 +169,17 @@ def test_another_package_says_what_outcomes_are_worth(monkeypatch):
     recipe = literature.override(literature.get("wma"), {"imagine.value": "embedded"})
     with pytest.raises(ValueError, match=r"imagine\.predicts=page does not go with imagine\.value"):
         checking.vary(recipe, {"imagine.predicts": "page"})
+    assert checking.vary(recipe, {"imagine.value_model": "mine"}), "which it reads"
+    with pytest.raises(
+        ValueError, match=r"value_model would change nothing .* needs imagine\.value=progress or embedded"
+    ):
+        checking.vary(literature.get("wma"), {"imagine.value_model": "mine"})
+    with pytest.raises(ValueError, match=r"needs imagine\.value=likert or progress with imagine\.kind=world_model or "):
+        checking.vary(literature.get("mindact-icl"), {"imagine.value_samples": "3"})
+    assert "weights of mine" in [what for kind in recipe_kinds(recipe) for what in kind.lacking(recipe)]
+    assert "Lengths are counted in characters." in [said.words for said in deviations.of_recipe(recipe)]
+    with pytest.raises(ValueError, match="short outcomes alone"):
+        checking.vary(recipe, {"imagine.max_new_tokens": "4000"})
 
 
 def test_a_text_that_repeats_a_line_is_hidden_from_the_world_model_in_the_published_way_alone():

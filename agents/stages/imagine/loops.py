@@ -4,16 +4,11 @@ from collections.abc import Sequence
 
 from agents.recipes.literature import Recipe
 from agents.stages.kind import unless
-from agents.stages.known import values_by_loop
+from agents.stages.known import imagines_every_sample, values_by_loop
 from agents.types import Action
 
 WEBARENA_QUIRKS = ("quirks.wq21_stop_wins",)
 MIND2WEB_QUIRKS = ("quirks.wq22_imagines_every_sample", "quirks.wq23_takes_sample_of_that_place")
-
-
-def imagines_every_sample(recipe: Recipe) -> bool:
-    """Whether `imagine.samples` does not count (quirk wq22)."""
-    return recipe.imagine.loop == "mind2web" and recipe.quirks.wq22_imagines_every_sample
 
 
 def takes_sample_of_that_place(recipe: Recipe) -> bool:

@@ -7,11 +7,14 @@ from agents.recipes.literature import Recipe
 from agents.stages.imagine.considered import Considered
 from agents.stages.imagine.model_questions import Asking
 from agents.stages.imagine.scores import PROGRESS, READINGS, Valuation, progress
-from agents.stages.kind import CannotRun, Parts, StageKind, unless
-from agents.stages.known import kinds
+from agents.stages.kind import Beside, CannotRun, Parts, StageKind, unless
+from agents.stages.known import imagines_several, kinds
 from agents.stages.models import lacking_model
 from agents.world_model.predicting import Prediction
 from agents.world_model.valuing import EmbeddedValue
+
+DRAWN = "imagine.temperature above 0"
+SEVERAL = "imagine.samples of at least 2"
 
 
 class Valuing(StageKind):
@@ -19,8 +22,8 @@ class Valuing(StageKind):
     endpoint's model to ask, "" for the planner's."""
 
     stage = "imagine"
+    runs = False
     asks: ClassVar[bool] = False  # a language model, with a text of the pack
-    asks_endpoint: ClassVar[bool] = False  # that of the endpoint, or the planner's
     values_pages: ClassVar[bool] = False  # also whole pages and actions without an outcome, not changes in words alone
     names_weights: ClassVar[bool] = False  # it runs a model that was trained here
     by_loop: ClassVar[bool] = False  # its answers are read otherwise in each of the published loops
@@ -29,6 +32,17 @@ class Valuing(StageKind):
     def __init__(self, parts: Parts, model: str = "") -> None:
         super().__init__(parts)
         self.model = model
+
+    @classmethod
+    def idle(cls, beside: Beside) -> dict[str, str]:
+        imagining = kinds()["imagine.kind"]
+        asking = [name for name, kind in imagining.items() if "imagine.value" in kind.reads]
+        asked = f"imagine.kind={' or '.join(asking)}"
+        return (
+            unless(beside.recipe.imagine.temperature > 0, DRAWN, "imagine.value_samples")  # else all are the same
+            | unless(imagines_several(beside.recipe), SEVERAL, *cls.reads)
+            | unless(beside.recipe.imagine.kind in asking, asked, *cls.reads)
+        )
 
     def value(self, considered: Sequence[Considered], text: str) -> None:
         """Set the score of each action. `text`: the name of the pack's text that asks for a value."""
@@ -40,13 +54,17 @@ class AskedValue(Valuing):
 
     reads = frozenset({"imagine.value_samples"})
     asks = True
-    asks_endpoint = True
+    asks_as_planner = True
     values_pages = True
     words = "a language model grades the outcomes"
 
     def __init__(self, parts: Parts, model: str = "") -> None:
         super().__init__(parts, model)
         self.asking = self._asking()
+
+    @classmethod
+    def asks_llm(cls, recipe: Recipe) -> bool:
+        return recipe.plan.backend == "endpoint"
 
     def _asking(self) -> Asking:
         return Asking.of_endpoint(self.parts, self.recipe.imagine.max_new_tokens, self.model)
@@ -71,11 +89,15 @@ class ProgressValue(AskedValue):
     """A model trained here says how much of the task is done after each outcome, from 0 to 1, several times."""
 
     reads = AskedValue.reads | {"imagine.value_model"}
-    asks_endpoint = False
+    asks_as_planner = False
     values_pages = False
     names_weights = True
     by_loop = True
     words = "a model trained here says how far on the way each outcome is"
+
+    @classmethod
+    def asks_llm(cls, recipe: Recipe) -> bool:
+        return False
 
     @classmethod
     def lacking(cls, recipe: Recipe) -> list[str]:
@@ -125,16 +147,6 @@ def values_with(what: str) -> str:
     """The values of `imagine.value` whose kind says so, in words: "imagine.value=likert or progress"."""
     found = [name for name, kind in kinds()["imagine.value"].items() if getattr(kind, what, False)]
     return f"imagine.value={' or '.join(found)}"
-
-
-def idle(recipe: Recipe) -> dict[str, str]:
-    """The settings of values that count for nothing, with what they need in words."""
-    kind, drawn = value_of_outcomes(recipe), recipe.imagine.temperature > 0
-    return (
-        unless(drawn, "imagine.temperature above 0", "imagine.top_p", "imagine.value_samples")  # else all are the same
-        | unless(kind.asks, values_with("asks"), "imagine.value_samples")
-        | unless(kind.names_weights, values_with("names_weights"), "imagine.value_model")
-    )
 
 
 def values_words(setting: str, recipe: Recipe) -> str:

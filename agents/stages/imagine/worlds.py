@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from agents.recipes.literature import Recipe
-from agents.stages.imagine import deviating, loops, values
+from agents.stages.imagine import deviating, loops
 from agents.stages.imagine.choosing import Choosing
 from agents.stages.imagine.considered import Compared, Considered
 from agents.stages.imagine.model_questions import NOTHING_DONE, Asking, previous
 from agents.stages.imagine.scores import next_state
-from agents.stages.imagine.values import value_of_outcomes, values_with, values_words
+from agents.stages.imagine.values import DRAWN, SEVERAL, value_of_outcomes, values_with, values_words
 from agents.stages.kind import Beside, CannotRun, Parts, unless
+from agents.stages.known import imagines_every_sample, imagines_several
 from agents.stages.models import lacking_model
 from agents.stages.state import StepState
 from agents.world_model.records import described
@@ -21,7 +22,7 @@ from annotations.dom.webarena import pruned
 
 UNREAD = "the world model's answer could not be read"
 WORLD_TEXTS = ("world_model", "world_model_page")  # texts that ask for the change, and for the whole page
-VALUED = ("value", "value_samples", "value_model", "share_weight")
+VALUED = ("value", "share_weight")
 ASKED = ("temperature", "top_p", "max_new_tokens", "page_tokens")
 ASKED_NAMES = tuple(f"imagine.{name}" for name in ASKED)
 # what counts where several actions are compared
@@ -63,14 +64,13 @@ class Imagining(Choosing):
     @classmethod
     def idle(cls, beside: Beside) -> dict[str, str]:
         asks = cls.foresees or value_of_outcomes(beside.recipe).asks
-        several = beside.recipe.imagine.samples > 1 or loops.imagines_every_sample(beside.recipe)
         own_length = f"{values_with('names_weights')} or {ENDPOINT}"
         return (
             loops.idle(beside.recipe)
-            | values.idle(beside.recipe)
+            | unless(beside.recipe.imagine.temperature > 0, DRAWN, "imagine.top_p")  # else all answers are the same
             | unless(cls.reads_length(beside), own_length, "imagine.max_new_tokens")
             | unless(asks, values_with("asks"), "prompts.pack", *ASKED_NAMES)
-            | unless(several, "imagine.samples of at least 2", *COMPARED)
+            | unless(imagines_several(beside.recipe), SEVERAL, *COMPARED)
         )
 
     @classmethod
@@ -89,23 +89,13 @@ class Imagining(Choosing):
     @classmethod
     def actions(cls, recipe: Recipe) -> str:
         """Which actions are compared, in words."""
-        most = "different ones" if loops.imagines_every_sample(recipe) else f"{recipe.imagine.samples} most frequent"
+        most = "different ones" if imagines_every_sample(recipe) else f"{recipe.imagine.samples} most frequent"
         return f"{most} of {recipe.plan.samples} sampled actions"
 
     @classmethod
     def says(cls, recipe: Recipe) -> str:
         """The beginning of a sentence about the recipe: who says where an action leads."""
         return "A world model says where"
-
-    @classmethod
-    def lacking(cls, recipe: Recipe) -> list[str]:
-        return value_of_outcomes(recipe).lacking(recipe)
-
-    @classmethod
-    def asks_llm(cls, recipe: Recipe) -> bool:
-        """Whether an endpoint is asked: here only for the value. The planner gives its actions, and may ask no model
-        itself."""
-        return value_of_outcomes(recipe).asks_endpoint
 
     @classmethod
     def texts(cls, recipe: Recipe) -> frozenset[str]:
@@ -140,7 +130,7 @@ class Imagining(Choosing):
 
     def _compared(self, state: StepState) -> Compared:
         drawn = self.drawn(state)
-        k = len(drawn) if loops.imagines_every_sample(self.recipe) else self.recipe.imagine.samples
+        k = len(drawn) if imagines_every_sample(self.recipe) else self.recipe.imagine.samples
         found = self.compared(state, k)
         stopping, tree, unvalued = loops.stopping(self.recipe, found.choices), "", ""
         if len(found.choices) < 2:
@@ -313,12 +303,11 @@ class TrainedWorldModel(WorldModel):
 
     @classmethod
     def asks_llm(cls, recipe: Recipe) -> bool:
-        return value_of_outcomes(recipe).asks_endpoint
+        return False
 
     @classmethod
     def lacking(cls, recipe: Recipe) -> list[str]:
-        trainer = "manage.py train_world_model DATASET"
-        return [*super().lacking(recipe), *lacking_model("imagine.model", recipe.imagine.model, "", trainer)]
+        return lacking_model("imagine.model", recipe.imagine.model, "", "manage.py train_world_model DATASET")
 
 
 class ValueOnly(OnCutPages):

@@ -7,7 +7,7 @@ from typing import ClassVar
 from agents.recipes.literature import Recipe
 from agents.stages.answering import generator_of, sampling_of
 from agents.stages.kind import Beside, Parts, StageKind, unless
-from agents.stages.known import values_by_loop
+from agents.stages.known import imagines_several, values_by_loop
 from agents.stages.models import base_counts, lacking_model, trainer_of
 from agents.stages.state import StepState
 from agents.types import Decision, RecordedStep
@@ -73,7 +73,7 @@ class Planning(StageKind):
     def idle(cls, beside: Beside) -> dict[str, str]:
         recipe = beside.recipe
         drawn, compared = recipe.plan.temperature > 0, compared_by(recipe) != ""
-        several = cls.repeats or not compared or _compares_several(recipe)
+        several = cls.repeats or not compared or recipe.act.ask != "none" or imagines_several(recipe)
         return (
             unless(drawn, DRAWN, "plan.top_p")
             | unless(cls.repeats or compared, COMPARED, "plan.temperature")
@@ -122,12 +122,6 @@ def compared_by(recipe: Recipe) -> str:
     """The setting by which several actions of the planner are compared, "" for none."""
     chosen = {"imagine.kind": recipe.imagine.kind, "act.ask": recipe.act.ask}
     return next((f"{name}={value}" for name, value in chosen.items() if value != "none"), "")
-
-
-def _compares_several(recipe: Recipe) -> bool:
-    """Whether more than the first action counts of those that a planner hands on, each once."""
-    imagine, every = recipe.imagine, recipe.quirks.wq22_imagines_every_sample
-    return recipe.act.ask != "none" or imagine.samples > 1 or (every and imagine.loop == "mind2web")
 
 
 class AskingPlanner(Planning):
