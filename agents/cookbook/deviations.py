@@ -14,7 +14,7 @@ from agents.prompts.packs import PACKAGED
 from agents.recipes.declaring import out_of_bounds
 from agents.recipes.differences import based_on
 from agents.recipes.differences import changed as changed_settings
-from agents.recipes.literature import Recipe, from_dict
+from agents.recipes.literature import Recipe, readable
 from agents.stages.registry import embeds_apart, planner_of, recipe_kinds, texts_of
 
 
@@ -115,11 +115,9 @@ def of_recipe(recipe: Recipe) -> list[Deviation]:
 
 
 def of_stored(recipe: dict[str, Any]) -> list[Deviation]:
-    """The deviations of a recipe as a run stores it; none where an older version stored it and it cannot be read."""
-    try:
-        return of_recipe(from_dict(recipe))
-    except (KeyError, TypeError, ValueError):
-        return []
+    """The deviations of a recipe as a run stores it; none where it cannot be read any more."""
+    found = readable(recipe)
+    return of_recipe(found) if found else []
 
 
 def told_at_numbers(recipe: dict[str, Any]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 from agents.recipes.declaring import values_of
-from agents.recipes.literature import RECIPES, Recipe, from_dict, with_preset
+from agents.recipes.literature import RECIPES, Recipe, readable, with_preset
 
 
 @lru_cache(maxsize=1000)  # a study shows the same recipes many times
@@ -19,15 +19,14 @@ def changed(recipe: Recipe, base: Recipe | None = None) -> dict[str, tuple[Any, 
 
 def changed_settings(stored: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     """`changed` of a recipe as a run stores it. Quirks that differ only by the preset are told as the preset. {} where
-    an older version stored the recipe and it cannot be read."""
-    try:
-        recipe = from_dict(stored)
-        base = based_on(recipe)
-        if recipe.preset == base.preset:
-            return changed(recipe)
-        return {"preset": (base.preset, recipe.preset)} | changed(recipe, with_preset(base, recipe.preset))
-    except (KeyError, TypeError, ValueError):
+    it cannot be read any more."""
+    recipe = readable(stored)
+    if recipe is None:
         return {}
+    base = based_on(recipe)
+    if recipe.preset == base.preset:
+        return changed(recipe)
+    return {"preset": (base.preset, recipe.preset)} | changed(recipe, with_preset(base, recipe.preset))
 
 
 def based_on(recipe: Recipe) -> Recipe:

@@ -349,6 +349,15 @@ def from_dict(stored: dict[str, Any]) -> Recipe:
     return as_stored(Recipe, values)
 
 
+def readable(stored: dict[str, Any]) -> Recipe | None:
+    """`from_dict`; None where it cannot be read any more, as an older version stored it, or as a package is gone that
+    brought a kind or a setting."""
+    try:
+        return from_dict(stored)
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
 def schema() -> dict[str, Any]:
     """The JSON schema of `to_dict`: every setting with its meaning, choices and bounds."""
     found = declaring.schema(Recipe)

@@ -31,7 +31,8 @@ def run(request: HttpRequest, pk: int) -> HttpResponse:
     rights = rules.rights_of(request)
     gold = rights.sees_gold(found.dataset.project_id, found.split)
     order = "worst" if gold and request.GET.get("order") == "worst" else "conversation"
-    overrules = "imagine" in found.recipe and may_overrule(literature.from_dict(found.recipe))
+    recipe = literature.readable(found.recipe)
+    overrules = recipe is not None and may_overrule(recipe)
     context = {
         "run": found,
         "live": found.progress(),

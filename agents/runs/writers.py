@@ -28,13 +28,12 @@ class RunWriters:
         self.run = run
 
     def written(self) -> dict[str, Counter[str]]:
-        """Of each kind of text that the run's recipe shows, who wrote how many; {} where an older version stored the
-        recipe so that it cannot be read."""
-        try:
-            recipe = literature.from_dict(self.run.recipe)
-            read = read_by(recipe)
-        except (KeyError, TypeError, ValueError):
+        """Of each kind of text that the run's recipe shows, who wrote how many; {} where the recipe cannot be read any
+        more."""
+        recipe = literature.readable(self.run.recipe)
+        if recipe is None:
             return {}
+        read = read_by(recipe)
         found = {}
         if "recall.rationales" in read and recipe.recall.rationales != "none":
             found["rationales"] = self._rationales(recipe)

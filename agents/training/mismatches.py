@@ -22,9 +22,8 @@ NOT_READ = ("max_new_tokens", "ranker")  # of a training: no part of what a mode
 
 def unlike_training(stored: dict[str, Any], project: int) -> list[str]:
     """A sentence for each model of the project that this recipe gives other inputs than it was trained on."""
-    try:
-        recipe = literature.from_dict(stored)
-    except (KeyError, TypeError, ValueError):  # an older version stored it so that it cannot be read
+    recipe = literature.readable(stored)
+    if recipe is None:
         return []
     asked = {"rank.model": "", "plan.model": "", **_imagining(recipe)}  # setting -> the text that asks, of imagine
     named = {setting: value_of(recipe, setting) for setting in asked}
@@ -61,8 +60,9 @@ def _said_imagining(setting: str, model: TrainedModel, recipe: Recipe, text: str
 def _packs(recipe: Recipe, names: Collection[str], model: TrainedModel) -> dict[str, tuple[Any, Any]]:
     """prompts.pack -> (in training, now), where texts of these names differ."""
     params = model.job.params if model.job else {}
-    before = literature.from_dict(params["recipe"]).prompts if "recipe" in params else None
-    packs = other_texts(params.get("texts", {}), before, recipe, names, model.project_id)
+    before = literature.readable(params["recipe"]) if "recipe" in params else None
+    prompts = before.prompts if before else None
+    packs = other_texts(params.get("texts", {}), prompts, recipe, names, model.project_id)
     return {} if packs is None else {"prompts.pack": packs}
 
 
@@ -72,18 +72,20 @@ def _said(setting: str, model: TrainedModel, recipe: Recipe) -> str:
     except ValueError:  # the recipe uses it for something else, which its own checks tell
         return ""
     stored = model.job.params.get("recipe") if model.job else None
+    before = literature.readable(stored) if stored else None
+    if stored and before is None:
+        return f"{setting}={model.name} was trained by a recipe that cannot be read any more."
     if stage_served(model.kind) == "rank":
-        if other_data := _other_data(stored, model, recipe):
+        if other_data := _other_data(before, model, recipe):
             return (
                 f"{setting}={model.name} was trained on {other_data[0]}; {recipe.name} asks it about {other_data[1]}."
             )
-        return _sentence(setting, model, recipe, _ranked_otherwise(stored, model.config, recipe))
+        return _sentence(setting, model, recipe, _ranked_otherwise(before, model.config, recipe))
     other = {name: (model.config[name], value) for name, value in wanted.items() if _differs(model.config, name, value)}
-    if stored and "paradigm" in model.config:
-        trained_by = literature.from_dict(stored)
-        told = training_of(trained_by, model.kind)[1]
+    if before and "paradigm" in model.config:
+        told = training_of(before, model.kind)[1]
         other = {name: pair for name, pair in other.items() if name == "paradigm" or told.get(name) != pair[0]}
-        other |= _composed_otherwise(trained_by, recipe, model.config) | _packs(recipe, texts_asked(recipe), model)
+        other |= _composed_otherwise(before, recipe, model.config) | _packs(recipe, texts_asked(recipe), model)
     return _sentence(setting, model, recipe, other)
 
 
@@ -96,12 +98,12 @@ def _sentence(setting: str, model: TrainedModel, recipe: Recipe, other: dict[str
     return f"{setting}={model.name} was trained with {trained}; {recipe.name} asks it with {asked}."
 
 
-def _other_data(stored: dict[str, Any] | None, model: TrainedModel, recipe: Recipe) -> tuple[str, str] | None:
+def _other_data(before: Recipe | None, model: TrainedModel, recipe: Recipe) -> tuple[str, str] | None:
     """What a ranker learned from and what it is asked about, in words, where these are two kinds of data."""
     if model.dataset is not None:
         of_turns = model.dataset.source_format == "weblinx"
-    elif stored:
-        of_turns = literature.from_dict(stored).data == "weblinx"
+    elif before:
+        of_turns = before.data == "weblinx"
     else:
         return None
     words = "recorded WebLINX turns", "recorded pages"
@@ -110,14 +112,12 @@ def _other_data(stored: dict[str, Any] | None, model: TrainedModel, recipe: Reci
     return words if of_turns else words[::-1]
 
 
-def _ranked_otherwise(
-    stored: dict[str, Any] | None, config: dict[str, Any], recipe: Recipe
-) -> dict[str, tuple[Any, Any]]:
+def _ranked_otherwise(before: Recipe | None, config: dict[str, Any], recipe: Recipe) -> dict[str, tuple[Any, Any]]:
     """Setting -> (its value in a ranker's training, its value now), of settings by which WebLINX turns are written and
     that differ. A training that named no recipe wrote them as published."""
     if recipe.data != "weblinx":
         return {}
-    was = values_of(literature.from_dict(stored) if stored else Recipe("as published", ""))
+    was = values_of(before or Recipe("as published", ""))
     was |= {f"rank.{name}": config[name] for name in SET_BESIDE if name in config}
     asks, read = values_of(recipe), read_by(recipe)
     return {name: (was[name], asks[name]) for name in WEBLINX_TEXT if name in read and was[name] != asks[name]}

@@ -310,9 +310,8 @@ def _key(printed: PrintedRow) -> tuple[str, frozenset[tuple[str, str]]]:
 def is_as_printed(stored: dict[str, Any], printed: PrintedRow, split: str, answered: Collection[str] = ()) -> bool:
     """Whether a run's stored recipe is the one of a table's row: it has the row's settings and models, and is no
     mixture. `answered`: the models that answered it, where it names none."""
-    try:
-        own = literature.from_dict(stored)
-    except (KeyError, TypeError, ValueError):  # of an older version
+    own = literature.readable(stored)
+    if own is None:
         return False
     settings = published.settings_on(printed.recipe, split) | printed.settings
     meant = literature.override(literature.with_preset(RECIPES[printed.recipe], own.preset), settings)

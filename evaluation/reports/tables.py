@@ -232,22 +232,16 @@ class _DatasetReport:
 
 
 def _is_mixture(stored: dict[str, Any], split: str) -> bool:
-    """Whether a run's agent is another than the packaged one of its name. One that an older version stored so that it
-    cannot be read is shown as it was named."""
-    try:
-        recipe = literature.from_dict(stored)
-        meant = literature.override(based_on(recipe), _chosen_for(stored, split))
-        return is_mixture(recipe, meant)
-    except (KeyError, TypeError, ValueError):
-        return False
+    """Whether a run's agent is another than the packaged one of its name. One that cannot be read any more is shown as
+    it was named."""
+    recipe = literature.readable(stored)
+    return recipe is not None and is_mixture(recipe, literature.override(based_on(recipe), chosen_for(recipe, split)))
 
 
 def _chosen_for(stored: dict[str, Any], split: str) -> dict[str, str]:
     """The settings that the paper of a run's recipe chose for its split alone; none where the recipe cannot be read."""
-    try:
-        return chosen_for(literature.from_dict(stored), split)
-    except (KeyError, TypeError, ValueError):
-        return {}
+    recipe = literature.readable(stored)
+    return chosen_for(recipe, split) if recipe else {}
 
 
 def _add_steps(row: RecipeRow, run: Run) -> None:
@@ -283,10 +277,7 @@ def _published(row: RecipeRow, table: ReportTable) -> list[PublishedRow]:
 
 def _is_as_named(row: RecipeRow, printed: str) -> bool:
     """Whether the models of a row's runs are those that a printed row names, as far as their recipes can be read."""
-    try:
-        every = [literature.from_dict(stored) for stored in row.recipes]
-    except (KeyError, TypeError, ValueError):  # of an older version
-        return True
+    every = [recipe for stored in row.recipes if (recipe := literature.readable(stored))]
     return all(is_as_named(recipe, based_on(recipe), printed) for recipe in every)
 
 

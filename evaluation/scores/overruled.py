@@ -26,7 +26,8 @@ class Overruled:
     @classmethod
     def in_run(cls, run: Run) -> "Overruled | None":
         """None for a run whose agent does what it has chosen."""
-        if "imagine" not in run.recipe or not may_overrule(literature.from_dict(run.recipe)):
+        recipe = literature.readable(run.recipe)
+        if recipe is None or not may_overrule(recipe):
             return None
         rows = run.steps.with_gold().overruled().select_related("step").prefetch_related("step__targets")
         found, done_right, chosen_right = [], 0, 0

@@ -89,9 +89,9 @@ class RunScores:
     def _as_published(self) -> dict[int, tuple[float, float, bool]]:
         """Stored step -> judgement as the planner's own published evaluation gives it; {} for planners that are judged
         as ours are."""
-        recipe = literature.from_dict(self.run.recipe)
-        published = judging_of(recipe)
-        if published is None:
+        recipe = literature.readable(self.run.recipe)
+        published = judging_of(recipe) if recipe else None
+        if recipe is None or published is None:
             return {}
         rows = (
             self.run.steps.with_gold()
@@ -120,7 +120,8 @@ class RunScores:
                 SiteBreakdown(run).store(episodes, turns)
             metrics = live_metrics(episodes, turns, run.seed)
             rows = [row for preset in PRESETS for row in score_rows(metrics, run, preset)]
-        published = judging_of(literature.from_dict(run.recipe))
+        recipe = literature.readable(run.recipe)
+        published = judging_of(recipe) if recipe else None
         tail = published is not None and published.overlooks_tail  # Q6 is of published loops alone
         for preset in () if run.dataset.is_live else PRESETS:
             steps = self.outcomes(preset)

@@ -42,10 +42,10 @@ def weblinx_metrics(run: Run, preset: str) -> list[Metric]:
 
     Turn scores are averaged over turns, intervals are drawn over conversations that have such turns.
     """
-    recipe = literature.from_dict(run.recipe)
+    recipe = literature.readable(run.recipe)
     sums: Sums = defaultdict(list)
-    planner = installed_planner(recipe)
-    if planner and planner.of_turns:
+    planner = installed_planner(recipe) if recipe else None
+    if recipe and planner and planner.of_turns:
         quirks = literature.with_preset(recipe, preset).quirks.narrowed(WeblinxQuirks)
         quirks = replace(quirks, rounds_to_two_decimals=preset == Study.Preset.FAITHFUL)  # of scores, so of no recipe
         for trajectory in run.trajectories.order_by("conversation__position", "pk"):

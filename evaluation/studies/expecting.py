@@ -315,11 +315,11 @@ class _Past:
 
 
 def _differing(recipe: Recipe, run: Run) -> tuple[str, ...] | None:
-    """The settings that a run had otherwise; None where an older version wrote them so that they cannot be read."""
-    try:
-        had = values_of(literature.from_dict(run.recipe))
-    except (TypeError, ValueError, KeyError):
+    """The settings that a run had otherwise; None where they cannot be read any more."""
+    ran = literature.readable(run.recipe)
+    if ran is None:
         return None
+    had = values_of(ran)
     return tuple(
         name
         for name, value in values_of(recipe).items()

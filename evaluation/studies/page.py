@@ -114,7 +114,7 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
         "ranking": score_tables.tables(runs, scores, ranked, plotted) if ranked else [],
         "plot_width": score_tables.PLOT_WIDTH,
         "failing": _failing(told, preset) if told else None,
-        "asks_endpoint": any(asks_endpoint(literature.from_dict(run.recipe)) for run in runs),
+        "asks_endpoint": any(asks_endpoint(one) for run in runs if (one := literature.readable(run.recipe))),
         "may_budget": able["evaluate"],
         "budget": BudgetForm(initial={name: getattr(study, name) for name in BudgetForm.base_fields}),
         "may_cancel": able["evaluate"] and live.running and not study.cancel_requested,

@@ -2,9 +2,8 @@
 goes before all others."""
 
 from agents.encoders import weights
-from agents.models import TrainedModel
+from agents.models import Run, TrainedModel
 from agents.recipes import literature
-from agents.recipes.literature import Recipe
 from agents.stages.registry import installed
 from annotations.jobs.placement import Needs, better_queue, held_here, preferred
 from annotations.storage import store
@@ -14,8 +13,12 @@ WEIGHTS_OF = 1.5  # times the bytes of the weights: what a model needs while it 
 LOOKED_AT = 200
 
 
-def names_of(recipe: Recipe) -> frozenset[str]:
-    """Names of the weights that a recipe loads on the worker's host."""
+def names_of(run: Run) -> frozenset[str]:
+    """Names of the weights that the recipe of a run loads on the worker's host; none where it cannot be read any more,
+    so that the run ends with the reason and keeps no other waiting."""
+    recipe = literature.readable(run.recipe)
+    if recipe is None:
+        return frozenset()
     plan = recipe.plan.model if recipe.plan.backend == "local" else ""
     ranking = installed(recipe, "rank.kind")
     rank = recipe.rank.model if ranking is None or ranking.loads_weights else ""
@@ -25,7 +28,7 @@ def names_of(recipe: Recipe) -> frozenset[str]:
 
 def queue_for(shard: Shard) -> str | None:
     """The queue of a host that suits the shard better; None to decide it here."""
-    names = names_of(literature.from_dict(shard.run.recipe))
+    names = names_of(shard.run)
     trained = TrainedModel.objects.filter(name__in=names, ready=True)
     stored = {model.name for model in trained if model.files and store.shared}
     parameters = sum(model.metrics.get("parameters", 0) for model in trained)
@@ -43,5 +46,5 @@ def best_of(shard_id: int) -> int:
     rows = sorted(waiting[:LOOKED_AT], key=lambda shard: shard.pk != shard_id)
     if not rows:
         return shard_id
-    wanted = [(shard.pk, names_of(literature.from_dict(shard.run.recipe))) for shard in rows]
+    wanted = [(shard.pk, names_of(shard.run)) for shard in rows]
     return preferred(wanted, held_here()) or rows[0].pk
