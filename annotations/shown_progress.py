@@ -36,6 +36,11 @@ def span_text(seconds: float) -> str:
     return f"{whole // 86400} days"
 
 
+def about_text(seconds: float) -> str:
+    """An estimate in words: "about 40 s", "under 1 s"."""
+    return f"{'about ' if round(seconds) > 0 else ''}{span_text(seconds)}"
+
+
 def ago_text(when: datetime) -> str:
     seconds = (timezone.now() - when).total_seconds()
     if seconds < 1:
@@ -57,5 +62,5 @@ def pace_text(per_second: float | None, left: float | None, unit: str) -> list[s
         slow = per_second < 0.1  # "0.0 steps/s" says nothing
         parts.append(f"{60 * per_second:.1f} {unit}/min" if slow else f"{rate} {unit}/s")
     if left is not None:
-        parts.append(f"{'about ' if left >= 0.5 else ''}{span_text(left)} left")
+        parts.append(f"{about_text(left)} left")
     return parts

@@ -44,6 +44,11 @@ def test_runs_count_by_the_steps_they_have_left_and_jobs_by_what_they_take(paced
     assert WorkQueue().before().seconds == 10 + 8
 
 
+def test_what_is_nearly_ready_is_told_in_words() -> None:
+    assert [NOTHING.ready_in(seconds) for seconds in (0.2, 1, 90)] == ["under 1 s", "about 1 s", "about 1 min 30 s"]
+    assert Ahead(unknown=1).ready_in(0.2) == "more than 1 s"
+
+
 @pytest.mark.slow
 def test_a_recipe_that_waits_says_what_comes_first_and_counts_it(paced: Dataset) -> None:
     admin = client_of(factories.make_user("admin", paced.project))

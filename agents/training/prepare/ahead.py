@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from agents.cookbook import starters
 from agents.models import Run
 from annotations.models import Job, Split
-from annotations.shown_progress import span_text
+from annotations.shown_progress import about_text, span_text
 from annotations.text.amounts import amount
 
 # On two cores that do nothing else.
@@ -35,7 +35,8 @@ class Ahead:
 
     def ready_in(self, seconds: float) -> str:
         """When something is ready that takes so many seconds after all of these: "about 12 min", "more than 12 min"."""
-        return f"{'more than' if self.unknown else 'about'} {span_text(self.seconds + seconds)}"
+        whole = self.seconds + seconds
+        return f"more than {span_text(max(1, whole))}" if self.unknown else about_text(whole)
 
 
 NOTHING = Ahead()

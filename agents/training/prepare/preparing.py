@@ -38,7 +38,7 @@ from annotations.access import rules
 from annotations.models import Dataset, Job, Project, Split
 from annotations.models.accounts.projects import Account, User
 from annotations.sample.project import Building
-from annotations.shown_progress import ShownProgress, span_text
+from annotations.shown_progress import ShownProgress, about_text
 from annotations.text.amounts import amount
 
 CHEAP_SECONDS = 5 * 60  # a fresh installation makes by itself what takes no longer
@@ -134,7 +134,7 @@ class Offer:
     def running_text(self) -> str:
         """When what is being made will be ready, in words; "" where nothing is."""
         if self.soon is not None:
-            return f"being prepared with the sample, about {span_text(self.soon)} left"
+            return f"being prepared with the sample, {about_text(self.soon)} left"
         if not self.running:
             return ""
         if any(part.is_begun for part in self.running):
@@ -304,7 +304,7 @@ def make_cheap(project: Project, say: Callable[[str], None], most: int | None = 
         datasets.setdefault(reads(dataset), dataset)
     for part in Preparing(datasets).cheap()[:most]:
         start(part, user=None)
-        say(f"{part.says}: queued, about {span_text(part.seconds)}")
+        say(f"{part.says}: queued, {about_text(part.seconds)}")
 
 
 def datasets_for(user: User | None, ability: str | None = "train") -> dict[str, Dataset]:
