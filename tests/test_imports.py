@@ -272,6 +272,43 @@ def test_apps_import_in_one_direction_only(app) -> None:
     assert wrong == []
 
 
+def named_from_above(app: str, source: str) -> list[tuple[str, int]]:
+    """(text, line) of texts that are the name of an app which this one may not import, or a place in it: rows that a
+    field points to ("evaluation.Study"), messages to workers, what registries and loaders are asked for."""
+    texts = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
+    named = [(node.value, node.lineno) for node in texts if isinstance(node.value, str)]
+    above = set(APPS) - MAY_IMPORT[app]
+    return [(text, line) for text, line in named if re.split("[.:]", text)[0] in above and PLACE.fullmatch(text)]
+
+
+PLACE = re.compile(r"\w+(?:[.:]\w+)*")
+
+
+def test_no_text_names_an_app_above() -> None:
+    wrong = {
+        where(module, line): text
+        for module, path in modules().items()
+        for text, line in named_from_above(module.partition(".")[0], path.read_text("utf-8"))
+    }
+    assert wrong == {}
+
+
+def test_a_text_that_names_an_app_above_is_found() -> None:
+    source = """
+study = models.ForeignKey("evaluation.Study", models.CASCADE, related_name="+")
+current_app.send_task("evaluation.tasks.work_on_shard")
+load = importlib.import_module
+load("agents.runs.runner")
+apps.all_models["agents"]
+sys.modules["evaluation.bench"]
+ContentType.objects.get_by_natural_key("evaluation", "study")
+said = "evaluation of agents", "annotations.Step"
+"""
+    assert [line for _, line in named_from_above("annotations", source)] == [2, 3, 5, 6, 7, 8]
+    assert [line for _, line in named_from_above("agents", source)] == [2, 3, 7, 8]
+    assert named_from_above("evaluation", source) == []
+
+
 @cache
 def templates() -> dict[str, str]:
     """Name -> text of every template."""
