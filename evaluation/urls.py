@@ -8,7 +8,8 @@ from evaluation.judges import views as judge_views
 from evaluation.reports import views as report_views
 from evaluation.reviews import queue_views as review_queue_views
 from evaluation.reviews import views as review_views
-from evaluation.studies import showing_views, talking_views, views
+from evaluation.studies import views
+from evaluation.studies.taking_part import showing_views, talking_views
 from evaluation.teaching import views as teaching_views
 
 urlpatterns = [

@@ -110,7 +110,7 @@ CORE = """
     agents.encoders.* agents.recipes agents.recipes.* agents.cookbook.checking agents.cookbook.sentences
     agents.cookbook.drawing agents.cookbook.lacking agents.cookbook.learnt_from agents.stages agents.stages.*
     agents.words agents.words.* agents.generators agents.generators.* agents.learned agents.learned.*
-    agents.memory.workflow_text agents.llm agents.llm.*
+    agents.memory.workflows.text agents.llm agents.llm.*
     agents.prompts agents.prompts.*
     agents.weblinx agents.weblinx.* agents.environments agents.environments.* agents.programs agents.programs.*
     agents.world_model agents.world_model.*

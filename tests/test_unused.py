@@ -14,7 +14,7 @@ from tests.test_imports import ROOT, imports, modules
 # the same in batches, over rows or by another model, and these say that it is the same; trajectories of WebArena, a
 # target's lines and a shortened history are here for who compares with the published code, and nothing makes them.
 PUBLISHED = {
-    "agents.memory.workflow_text": {"abstract_trajectory", "webarena_actions", "webarena_trajectory"},
+    "agents.memory.workflows.text": {"abstract_trajectory", "webarena_actions", "webarena_trajectory"},
     "agents.stages.recall.select": {"select_multifaceted"},
     "agents.words.trajectory_page": {"target_observation"},
     "agents.world_model.records": {"read_published"},

@@ -32,8 +32,8 @@ from evaluation.judges.api import JudgesOfStudyViewSet, JudgeVerdictViewSet, Jud
 from evaluation.reviews.api import ReviewQueueViewSet, ReviewViewSet
 from evaluation.studies import api as evaluation
 from evaluation.studies.home_api import HomeView
-from evaluation.studies.showing_api import DemonstrationViewSet
-from evaluation.studies.talking_api import TypedConversationViewSet
+from evaluation.studies.taking_part.showing_api import DemonstrationViewSet
+from evaluation.studies.taking_part.talking_api import TypedConversationViewSet
 from evaluation.teaching.api import LessonsOfDatasetViewSet
 
 app_name = "api"

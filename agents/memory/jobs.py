@@ -21,10 +21,10 @@ from agents.memory import encoding
 from agents.memory.build import SnippetForm, build_exemplars, build_snippets, embed_workflows
 from agents.memory.describe import describe
 from agents.memory.fitting import fit_world_model
-from agents.memory.induce import induce_sites
 from agents.memory.rationales import RationaleWriter
 from agents.memory.refine import refine_steps
 from agents.memory.transitions import PastTransitions
+from agents.memory.workflows.induce import induce_sites
 from agents.models import MemorySnippet, PromptPack, Workflow
 from agents.prompts.catalogue import induction_texts
 from agents.prompts.packs import PACKAGED, NoSuchText, Pack

@@ -79,7 +79,7 @@ def workflow(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _workflow_page(request: HttpRequest, found: Workflow, form: WorkflowForm | None) -> HttpResponse:
-    from agents.memory.induce import prompt_of
+    from agents.memory.workflows.induce import prompt_of
 
     told = (
         TrajectoryStep.objects.shown_workflow(found.pk).select_related("run", "trajectory__conversation").defer("trace")

@@ -3,11 +3,11 @@
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from agents.recipes import literature
+from agents.recipes.schemas import recipe_schema
 from annotations.models import Job
 
 
-@extend_schema_field(literature.schema())
+@extend_schema_field(recipe_schema())
 class RecipeField(serializers.DictField):
     """A recipe with every setting of every stage: what each means, its default, its choices or bounds."""
 

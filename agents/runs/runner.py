@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from agents.encoders.memory_limits import within_memory
 from agents.llm.protocol import Llm
-from agents.memory.induce import induce_online
+from agents.memory.workflows.induce import induce_online
 from agents.models import Run, Trajectory, TrajectoryStep
 from agents.observations import RecordedConversation
 from agents.pipeline import Wanted

@@ -20,7 +20,7 @@ from agents.weblinx.truncation import (
 )
 from agents.weblinx.turns import Demo, ReplayTurn
 from agents.weblinx.wording import OURS, WeblinxWording
-from annotations.datasets.weblinx_turns import NEEDING_AN_ELEMENT, active_turns
+from annotations.datasets.weblinx.turns import NEEDING_AN_ELEMENT, active_turns
 from annotations.sandbox.deadline import page_deadline
 
 CANDIDATES = 10

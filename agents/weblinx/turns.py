@@ -1,6 +1,6 @@
 """A thin view of WebLINX's replay dicts (A1): nothing is changed, renamed or lost.
 
-Where what stands in a dict is known to its one reader, `annotations.datasets.weblinx_turns`; a view says None for what
+Where what stands in a dict is known to its one reader, `annotations.datasets.weblinx.turns`; a view says None for what
 is not recorded, as the published code does.
 
 A turn (`ReplayTurn`) is here what WebLINX calls so: one utterance or one browser action, numbered by its place in
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from annotations.datasets import weblinx_turns
+from annotations.datasets.weblinx import turns as recorded_turns
 
 RecordedBox = Mapping[str, float]  # x, y, width, height, left, top, right, bottom in CSS pixels
 
@@ -33,7 +33,7 @@ class ReplayTurn:
 
     @property
     def is_chat(self) -> bool:
-        return weblinx_turns.is_chat(self.data)
+        return recorded_turns.is_chat(self.data)
 
     @property
     def timestamp(self) -> float:
@@ -53,7 +53,7 @@ class ReplayTurn:
     @property
     def recorded_intent(self) -> str:
         """The intent as recorded ("textInput"); "say" for chat turns."""
-        return weblinx_turns.intent_of(self.data)
+        return recorded_turns.intent_of(self.data)
 
     @property
     def intent(self) -> str:
@@ -62,15 +62,15 @@ class ReplayTurn:
 
     @property
     def arguments(self) -> Mapping[str, Any]:
-        return weblinx_turns.arguments_of(self.data)
+        return recorded_turns.arguments_of(self.data)
 
     @property
     def properties(self) -> Mapping[str, Any]:
-        return weblinx_turns.arguments_of(self.data, "properties")
+        return recorded_turns.arguments_of(self.data, "properties")
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        return weblinx_turns.arguments_of(self.data, "metadata")
+        return recorded_turns.arguments_of(self.data, "metadata")
 
     @property
     def element(self) -> Mapping[str, Any] | None:
@@ -80,20 +80,20 @@ class ReplayTurn:
     @property
     def uid(self) -> str | None:
         """The uid of the recorded element; None without element or uid."""
-        return weblinx_turns.uid_of(self.data) or None
+        return recorded_turns.uid_of(self.data) or None
 
     @property
     def state(self) -> Mapping[str, Any]:
-        return weblinx_turns.state_of(self.data)
+        return recorded_turns.state_of(self.data)
 
     @property
     def page(self) -> str | None:
         """File name of the page, "page-<i>-<j>.html"; None without a page."""
-        return weblinx_turns.page_name(self.data) or None
+        return recorded_turns.page_name(self.data) or None
 
     @property
     def screenshot(self) -> str | None:
-        return weblinx_turns.screenshot_of(self.data) or None
+        return recorded_turns.screenshot_of(self.data) or None
 
     @property
     def viewport_height(self) -> float | None:
@@ -106,7 +106,7 @@ class ReplayTurn:
     @property
     def url(self) -> str | None:
         """The address that a `load` turn went to; None for other turns."""
-        return weblinx_turns.address_of(self.data) if self.intent == "load" else None
+        return recorded_turns.address_of(self.data) if self.intent == "load" else None
 
 
 class Pages(Protocol):

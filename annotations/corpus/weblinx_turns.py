@@ -7,9 +7,9 @@ Conversations of other formats give the turns that an export in WebLINX's format
 import json
 from typing import Any
 
-from annotations.datasets.weblinx_build import demonstration
-from annotations.datasets.weblinx_demos import CANDIDATES
-from annotations.datasets.weblinx_turns import RecordedTurn, boxes_name
+from annotations.datasets.weblinx.build import demonstration
+from annotations.datasets.weblinx.demos import CANDIDATES
+from annotations.datasets.weblinx.turns import RecordedTurn, boxes_name
 from annotations.models import Conversation, SourceFile, Step
 
 REPLAY = "replay.json"

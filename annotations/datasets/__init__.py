@@ -18,14 +18,14 @@ READERS = {
     "mind2web": "annotations.datasets.mind2web",
     "mt-mind2web": "annotations.datasets.mt_mind2web",
     "miniwob-demos": "annotations.datasets.miniwob_demos",
-    "weblinx": "annotations.datasets.weblinx",
+    "weblinx": "annotations.datasets.weblinx.folders",
     "jsonl": "annotations.datasets.jsonl",
 } | {name: point.value for name, point in added(DATASETS).items()}
 # Format name -> module with `write(records, out)`, or `write_folder(records, out)` where a conversation is a folder.
 WRITERS = {
     "mt-mind2web": "annotations.datasets.mt_mind2web",
     "mind2web": "annotations.datasets.mind2web",
-    "weblinx": "annotations.datasets.weblinx",
+    "weblinx": "annotations.datasets.weblinx.folders",
     "jsonl": "annotations.datasets.jsonl",
 }
 

@@ -20,10 +20,10 @@ from typing import Any
 
 from annotations.datasets.mt_mind2web import read
 from annotations.datasets.records import BadRecord, ConversationRecord, SkippedRecord
-from annotations.datasets.weblinx import IN_UNION, PUBLISHED_SPLITS
-from annotations.datasets.weblinx_build import Demonstration, HTMLPage, box_of, demonstration
-from annotations.datasets.weblinx_side_files import SPLITS_FILE, UNION
-from annotations.datasets.weblinx_turns import RecordedTurn, is_chat, is_instruction
+from annotations.datasets.weblinx.build import Demonstration, HTMLPage, box_of, demonstration
+from annotations.datasets.weblinx.folders import IN_UNION, PUBLISHED_SPLITS
+from annotations.datasets.weblinx.side_files import SPLITS_FILE, UNION
+from annotations.datasets.weblinx.turns import RecordedTurn, is_chat, is_instruction
 from annotations.dom.weblinx_page import UID
 
 # Conversation -> split. Websites of test_web, test_geo and the domain of test_cat are not in train; the names of the

@@ -9,7 +9,7 @@ import numpy as np
 from agents.observations import RecordedConversation
 from agents.runs.weblinx_demos import demo_of
 from agents.weblinx.quirks import CORRECTED, FAITHFUL
-from annotations.datasets.weblinx_turns import active_turns
+from annotations.datasets.weblinx.turns import active_turns
 from annotations.models import Conversation, Dataset, Split
 from evaluation.external.predictions import ReplayPlace, read_replies
 from evaluation.external.scores import ExternalScores, refuse_strangers
@@ -17,8 +17,8 @@ from evaluation.metrics.bootstrap import intervals
 from evaluation.metrics.ood import OOD, OOD_SPLITS, ood_means, splits_of
 from evaluation.metrics.outcomes import Metric
 from evaluation.metrics.scores import PRESETS, MetricPreset
-from evaluation.metrics.weblinx_groups import aggregate
-from evaluation.metrics.weblinx_turns import TurnReply, TurnScores, compare, gold_action, is_scored, score_turns
+from evaluation.metrics.weblinx.groups import aggregate
+from evaluation.metrics.weblinx.turns import TurnReply, TurnScores, compare, gold_action, is_scored, score_turns
 from evaluation.models import Study
 
 Scored = list[tuple[str, list[TurnScores]]]  # (split, its turns) of each demonstration

@@ -1,7 +1,7 @@
 """The metrics, a pure function each; `METRICS` names them all. Core: no Django, no torch.
 
 `scores.score` turns judged steps into named values with intervals; `aggregate` groups them as published or corrected.
-May import `agents/words`, `agents/weblinx`, `annotations/dom` and `annotations/text`.
+May import `agents/words` and `annotations/text`.
 """
 
 from annotations.extensions import METRICS as GROUP
@@ -27,7 +27,7 @@ def _recall(k: int) -> Definition:
     return Definition(f"Recall@{k}", "step", lambda step: recall_at(step.gold_rank, k))
 
 
-WEBLINX_LABELS = {  # turn scores of action strings, which `weblinx_turns` judges
+WEBLINX_LABELS = {  # turn scores of action strings, which `weblinx.turns` judges
     "overall": "Overall",
     "intent_match": "IM",
     "element_group": "Element IoU",

@@ -1,4 +1,4 @@
 """Scores: stored steps are judged, counted, broken down and laid out as tables.
 
-May import `metrics`, `scanners`, `models` and all of `annotations` and `agents`.
+May import `metrics`, `metrics/weblinx`, `models`, `scanners` and all of `annotations` and `agents`.
 """

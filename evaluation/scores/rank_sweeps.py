@@ -19,7 +19,7 @@ from agents.weblinx.documents import ranked_turns
 from agents.weblinx.ranking import element_ranks
 from agents.weblinx.turns import Demo
 from annotations.models import Conversation, Dataset, Split
-from evaluation.metrics.weblinx_ranking import evaluate_elements
+from evaluation.metrics.weblinx.ranking import evaluate_elements
 
 CHOOSING = (Split.VALID, Split.DEV, Split.TRAIN)  # splits that settings may be chosen on
 CUTS = (1, 5, 10)

@@ -14,9 +14,9 @@ from agents.stages.registry import installed_planner
 from agents.weblinx.quirks import WeblinxQuirks
 from evaluation.metrics.bootstrap import intervals
 from evaluation.metrics.outcomes import Metric
-from evaluation.metrics.weblinx_groups import aggregate
-from evaluation.metrics.weblinx_ranking import CUTS, MRR_CUT
-from evaluation.metrics.weblinx_turns import TurnReply, compare, score_turns
+from evaluation.metrics.weblinx.groups import aggregate
+from evaluation.metrics.weblinx.ranking import CUTS, MRR_CUT
+from evaluation.metrics.weblinx.turns import TurnReply, compare, score_turns
 from evaluation.models import Study
 
 Sums = dict[tuple[str, str], list[tuple[float, int]]]  # (metric, grouping) -> (sum, count) of each conversation

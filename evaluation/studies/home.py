@@ -23,8 +23,8 @@ from annotations.models.accounts.projects import Account
 from annotations.shown_progress import ShownProgress
 from evaluation.models import ReviewQueue, Score, Study
 from evaluation.scores import tables
-from evaluation.studies.showing import NAME as SHOWN
-from evaluation.studies.talking import NAME as TALKED
+from evaluation.studies.taking_part.showing import NAME as SHOWN
+from evaluation.studies.taking_part.talking import NAME as TALKED
 from evaluation.studies.watching import NAME as WATCHED
 from evaluation.studies.watching import watchable_datasets
 from evaluation.studies.worth import worth_a_look

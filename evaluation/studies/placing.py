@@ -1,8 +1,10 @@
 """Which shard a worker takes when it is woken up, and on which host a shard is best done. A shard that somebody watches
 goes before all others."""
 
+from typing import Any
+
 from agents.encoders import weights
-from agents.models import Run, TrainedModel
+from agents.models import TrainedModel
 from agents.recipes import literature
 from agents.stages.registry import installed
 from annotations.jobs.placement import Needs, better_queue, held_here, preferred
@@ -13,10 +15,10 @@ WEIGHTS_OF = 1.5  # times the bytes of the weights: what a model needs while it 
 LOOKED_AT = 200
 
 
-def names_of(run: Run) -> frozenset[str]:
-    """Names of the weights that the recipe of a run loads on the worker's host; none where it cannot be read any more,
-    so that the run ends with the reason and keeps no other waiting."""
-    recipe = literature.readable(run.recipe)
+def names_of(stored: dict[str, Any]) -> frozenset[str]:
+    """Names of the weights that a recipe, as a run stores it, loads on the worker's host; none where it cannot be read
+    any more, so that the run ends with the reason and keeps no other waiting."""
+    recipe = literature.readable(stored)
     if recipe is None:
         return frozenset()
     plan = recipe.plan.model if recipe.plan.backend == "local" else ""
@@ -28,7 +30,7 @@ def names_of(run: Run) -> frozenset[str]:
 
 def queue_for(shard: Shard) -> str | None:
     """The queue of a host that suits the shard better; None to decide it here."""
-    names = names_of(shard.run)
+    names = names_of(shard.run.recipe)
     trained = TrainedModel.objects.filter(name__in=names, ready=True)
     stored = {model.name for model in trained if model.files and store.shared}
     parameters = sum(model.metrics.get("parameters", 0) for model in trained)
@@ -46,5 +48,5 @@ def best_of(shard_id: int) -> int:
     rows = sorted(waiting[:LOOKED_AT], key=lambda shard: shard.pk != shard_id)
     if not rows:
         return shard_id
-    wanted = [(shard.pk, names_of(shard.run)) for shard in rows]
+    wanted = [(shard.pk, names_of(shard.run.recipe)) for shard in rows]
     return preferred(wanted, held_here()) or rows[0].pk

@@ -4,7 +4,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from agents.models import Run
-from agents.recipes import literature
+from agents.recipes.schemas import overrides_schema
 from agents.runs.api import RunDetailSerializer
 from agents.training.mismatches import unlike_training
 from annotations.access.requests import OwnRelatedField, RequestSerializer
@@ -56,7 +56,7 @@ class BudgetSerializer(RequestSerializer):
     seconds = serializers.IntegerField(min_value=1, max_value=MOST, required=False, allow_null=True, default=None)
 
 
-@extend_schema_field(literature.overrides_schema())
+@extend_schema_field(overrides_schema())
 class OverridesField(serializers.DictField):
     """Settings by dotted name; values are texts."""
 

@@ -12,7 +12,7 @@ from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.llm.protocol import LlmInfo, Reply, Request
 from agents.llm.usage import Usage
 from agents.memory.rationales import question
-from agents.memory.workflow_text import offline_prompt, online_prompt
+from agents.memory.workflows.text import offline_prompt, online_prompt
 from agents.pipeline import Pipeline
 from agents.prompts.packs import Pack, webnav
 from agents.recipes import literature

@@ -13,6 +13,7 @@ from agents.recipe_pages.forms import DeriveForm
 from agents.recipes import declaring, differences, literature
 from agents.recipes.declaring import SettingGroup, same, setting
 from agents.recipes.literature import Recipe
+from agents.recipes.schemas import overrides_schema, recipe_schema
 from agents.recipes.settings import PlanSettings, RankSettings
 from agents.training.settings import OF_KIND, SETTINGS
 from annotations.models import Project
@@ -130,11 +131,11 @@ def test_a_new_setting_is_shown_asked_for_set_checked_and_compared_by_being_decl
 
 
 def test_the_schemas_of_the_api_hold_every_setting_with_what_it_takes() -> None:
-    named = literature.overrides_schema()["properties"]
+    named = overrides_schema()["properties"]
     assert set(named) == set(declaring.settings_of(Recipe))
     assert named["rank.kind"]["enum"][:2] == ["none", "dual_encoder"]
     assert named["recall.weight"]["description"].endswith("; 0..1")
-    stored = literature.schema()
+    stored = recipe_schema()
     assert set(stored["required"]) == set(json.loads(json.dumps(literature.to_dict(Recipe("any", "")))))
     assert set(stored["properties"]) == set(literature.to_dict(Recipe("any", "", origin="self-map")))
     assert stored["properties"]["recall"]["properties"]["weight"]["maximum"] == 1

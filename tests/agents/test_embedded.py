@@ -15,7 +15,7 @@ from agents.llm.embedded import CONTEXT, SMOLLM2, EmbeddedLlm
 from agents.llm.errors import LlmError, NotConfigured
 from agents.llm.protocol import GREEDY, Message, Reply, Request, Sampling
 from agents.llm.tokens import counter
-from agents.memory.workflow_text import parse_workflows, workflow_pattern
+from agents.memory.workflows.text import parse_workflows, workflow_pattern
 from agents.proposals import cuts_grammar, read_cuts, read_rewrites, rewrites_grammar
 from agents.types import Image
 from agents.words.generator import ChatPrompt, PagePrompt

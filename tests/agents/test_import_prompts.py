@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from agents.llm.protocol import Message
-from agents.memory.workflow_text import offline_prompt
+from agents.memory.workflows.text import offline_prompt
 from agents.models import PromptPack
 from agents.prompts.importing.clones import CannotImport, Clone
 from agents.prompts.importing.sources import READ, read

@@ -6,7 +6,7 @@ from agents.encoders.embedding import HashEncoder
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.llm.errors import Unreachable
 from agents.memory.build import embed_workflows
-from agents.memory.induce import (
+from agents.memory.workflows.induce import (
     induce_online,
     induce_sites,
     online_examples,

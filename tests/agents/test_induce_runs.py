@@ -9,7 +9,7 @@ import pytest
 from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.llm.chat import from_environment
 from agents.memory import encoding
-from agents.memory.induce import induce_sites
+from agents.memory.workflows.induce import induce_sites
 from agents.models import Run, Trajectory, Workflow
 from agents.recipes import literature
 from agents.runs import runner

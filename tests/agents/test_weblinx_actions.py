@@ -5,7 +5,7 @@ import pytest
 from agents.weblinx.actions import action_call, clock, default_call, history_call
 from agents.weblinx.quirks import CORRECTED
 from agents.weblinx.turns import bboxes_file
-from annotations.datasets import weblinx_turns
+from annotations.datasets.weblinx import turns as recorded_turns
 from tests.agents.weblinx_demo import browser, chat, make_demo
 
 
@@ -66,5 +66,5 @@ def test_agents_and_the_import_read_the_same_element(attributes) -> None:
     """One reader knows where in a turn its element stands: what it cannot read is no element for either."""
     data = browser("click", "go")
     data["action"]["arguments"]["element"]["attributes"] = attributes
-    assert weblinx_turns.uid_of(data) == ""
+    assert recorded_turns.uid_of(data) == ""
     assert only_turn(data).uid is None

@@ -10,7 +10,7 @@ from agents.weblinx.query import dmr_query
 from agents.weblinx.quirks import CORRECTED
 from agents.weblinx.ranking import element_ranks
 from agents.weblinx.turns import Demo, PagesByName
-from evaluation.metrics.weblinx_ranking import evaluate_elements, mrr_at, recall_at
+from evaluation.metrics.weblinx.ranking import evaluate_elements, mrr_at, recall_at
 from tests.agents.weblinx_demo import box, browser, chat, make_demo
 
 

@@ -1,6 +1,6 @@
 """Induction prompts, the filter against our own example, and what a workflow is found by."""
 
-from agents.memory.workflow_text import (
+from agents.memory.workflows.text import (
     filter_workflows,
     offline_prompt,
     online_prompt,

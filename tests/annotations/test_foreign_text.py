@@ -7,7 +7,7 @@ import pytest
 
 from agents.learned.history import read_history
 from agents.types import PastAction
-from annotations.datasets.weblinx_chat import _newest, parse_call
+from annotations.datasets.weblinx.chat import _newest, parse_call
 from annotations.dom.limits import PageError
 from annotations.dom.tree import parse
 from annotations.dom.weblinx_page import parse_html

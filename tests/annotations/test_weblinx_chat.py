@@ -12,8 +12,8 @@ import weblinx
 from annotations.corpus.exporting import export_dataset
 from annotations.corpus.importing import import_files
 from annotations.datasets.records import BadRecord, ConversationRecord
-from annotations.datasets.weblinx import files, read
-from annotations.datasets.weblinx_chat import COLUMNS, parse_call
+from annotations.datasets.weblinx.chat import COLUMNS, parse_call
+from annotations.datasets.weblinx.folders import files, read
 from annotations.dom.tree import find, parse
 from annotations.dom.weblinx_clean_html import clean_html_xml
 from annotations.models import Target

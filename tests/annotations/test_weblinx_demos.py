@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from annotations.datasets.records import BadRecord, ConversationRecord, SkippedRecord
-from annotations.datasets.weblinx import files, read
+from annotations.datasets.weblinx.folders import files, read
 from annotations.dom.elements import elements
 from annotations.dom.tree import find, parse
 from annotations.dom.weblinx_page import candidates, page_xml
@@ -250,7 +250,7 @@ def test_an_empty_file_and_a_folder_too_large_for_memory_are_named(tmp_path: Pat
     folder = demo.write_demo(tmp_path)
     (folder / "replay.json").write_text("")
     assert [row[:3] for row in bad_of(folder)] == [("replay.json", "abcdefg", "")]
-    monkeypatch.setattr("annotations.datasets.weblinx_demos.MAX_DEMO_BYTES", 100)
+    monkeypatch.setattr("annotations.datasets.weblinx.demos.MAX_DEMO_BYTES", 100)
     assert "expected at most 100 bytes in all, found" in bad_of(folder)[0][3]
 
 

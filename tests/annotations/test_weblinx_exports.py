@@ -23,7 +23,7 @@ from annotations.datasets.records import (
     StepRecord,
     TurnRecord,
 )
-from annotations.datasets.weblinx import folder_name, write_folder
+from annotations.datasets.weblinx.folders import folder_name, write_folder
 from annotations.dom.marks import Mark
 from annotations.dom.render import render_page
 from annotations.jobs.uploads import source_of

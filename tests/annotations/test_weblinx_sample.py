@@ -15,7 +15,7 @@ from annotations.corpus.exporting import export_dataset
 from annotations.corpus.importing import import_files
 from annotations.corpus.statistics import dataset_stats
 from annotations.corpus.weblinx_turns import replay_turns
-from annotations.datasets.weblinx_turns import active_turns, page_name, uid_of, viewport_of
+from annotations.datasets.weblinx.turns import active_turns, page_name, uid_of, viewport_of
 from annotations.dom.weblinx_page import candidates
 from annotations.models import Dataset, Job, Project, Step, Target
 from annotations.releases.datasheet import statistics_table

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.memory.workflow_text import filter_workflows, parse_workflows
+from agents.memory.workflows.text import filter_workflows, parse_workflows
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of
 

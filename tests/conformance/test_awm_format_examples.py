@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.memory.workflow_text import format_examples
+from agents.memory.workflows.text import format_examples
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of
 

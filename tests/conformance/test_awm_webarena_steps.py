@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.memory.workflow_text import abstract_trajectory, webarena_actions
+from agents.memory.workflows.text import abstract_trajectory, webarena_actions
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of
 

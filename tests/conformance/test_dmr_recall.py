@@ -11,7 +11,7 @@ from agents.weblinx.actions import history_call
 from agents.weblinx.documents import documents, ranked_turns, shorten, training_documents, visible_boxes
 from agents.weblinx.query import dmr_query
 from agents.weblinx.ranking import element_ranks
-from evaluation.metrics.weblinx_ranking import evaluate_elements
+from evaluation.metrics.weblinx.ranking import evaluate_elements
 from tests.conformance.crashes import crash_of
 from tests.conformance.weblinx import demos, params
 

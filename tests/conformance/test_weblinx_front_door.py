@@ -10,7 +10,7 @@ from agents.models import Run
 from agents.stages.compose import action_strings
 from agents.weblinx import documents
 from agents.weblinx.turns import Demo, ReplayTurn
-from evaluation.metrics.weblinx_ranking import evaluate_elements
+from evaluation.metrics.weblinx.ranking import evaluate_elements
 from tests.conformance.test_weblinx_truncation import candidates_of, words_around
 from tests.conformance.weblinx import ToyTokenizer, demos, params, section
 from tests.conformance.weblinx_front_door import (

@@ -7,9 +7,9 @@ from dataclasses import asdict
 import pytest
 
 from agents.weblinx.quirks import CRASHING
-from evaluation.metrics.weblinx import TURN_METRICS, WeblinxAction, handled_crashes, overall, text_chrf
-from evaluation.metrics.weblinx_groups import aggregate
-from evaluation.metrics.weblinx_turns import TurnReply, TurnScores, compare, rounded, score_turns
+from evaluation.metrics.weblinx.action import TURN_METRICS, WeblinxAction, handled_crashes, overall, text_chrf
+from evaluation.metrics.weblinx.groups import aggregate
+from evaluation.metrics.weblinx.turns import TurnReply, TurnScores, compare, rounded, score_turns
 from tests.conformance.weblinx import demos, params, section
 
 FILE = "weblinx_metrics"

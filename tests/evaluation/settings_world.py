@@ -24,7 +24,7 @@ from agents.llm.protocol import GREEDY, LlmInfo, Reply, Request, Sampling
 from agents.llm.usage import Usage
 from agents.memory import encoding
 from agents.memory.build import embed_workflows
-from agents.memory.workflow_text import online_prompt
+from agents.memory.workflows.text import online_prompt
 from agents.models import ExemplarSet, PromptPack, Run, Trajectory, Workflow
 from agents.prompts.packs import Pack, webnav
 from agents.recipes import literature

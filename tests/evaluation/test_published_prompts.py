@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from agents.cookbook.of_splits import chosen_for
-from agents.memory.induce import online_examples
+from agents.memory.workflows.induce import online_examples
 from agents.models import PromptPack, Run, SavedRecipe
 from agents.observations import RecordedConversation
 from agents.prompts.packs import Pack, webnav

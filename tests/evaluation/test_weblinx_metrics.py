@@ -3,9 +3,9 @@
 import pytest
 
 from agents.weblinx.quirks import CORRECTED
-from evaluation.metrics.weblinx import WeblinxAction, chrf, exact_match, urlf
-from evaluation.metrics.weblinx_groups import Mean, aggregate
-from evaluation.metrics.weblinx_turns import TurnReply, TurnScores, compare, rounded, score_turns
+from evaluation.metrics.weblinx.action import WeblinxAction, chrf, exact_match, urlf
+from evaluation.metrics.weblinx.groups import Mean, aggregate
+from evaluation.metrics.weblinx.turns import TurnReply, TurnScores, compare, rounded, score_turns
 from tests.agents.weblinx_demo import browser, chat, make_demo
 
 

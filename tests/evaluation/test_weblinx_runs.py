@@ -12,8 +12,8 @@ from annotations.corpus.importing import import_files
 from annotations.models import Dataset, Split
 from evaluation.metrics import is_ranking
 from evaluation.metrics.scores import PRESETS
-from evaluation.metrics.weblinx_groups import aggregate
-from evaluation.metrics.weblinx_turns import TurnReply, compare, score_turns
+from evaluation.metrics.weblinx.groups import aggregate
+from evaluation.metrics.weblinx.turns import TurnReply, compare, score_turns
 from evaluation.scores.scoring import RunScores
 from evaluation.studies import running
 from tests import factories

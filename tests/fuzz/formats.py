@@ -18,7 +18,7 @@ from typing import Any
 from annotations.datasets import files_of, reader, writer
 from annotations.datasets.files import ArchiveError, FileLimits, open_stream, unpack_zip
 from annotations.datasets.records import BadRecord, ConversationRecord, SkippedRecord
-from annotations.datasets.weblinx_chat import parse_call
+from annotations.datasets.weblinx.chat import parse_call
 from annotations.dom.css import filter_declarations, filter_sheet
 from annotations.dom.limits import PageError
 from annotations.dom.tree import parse

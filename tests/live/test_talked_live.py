@@ -17,7 +17,7 @@ from annotations.models import Role
 from annotations.models.lease import database_now
 from evaluation.models import Study
 from evaluation.studies.running import create_study, run_inline
-from evaluation.studies.talking import talk
+from evaluation.studies.taking_part.talking import talk
 from tests import factories
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("has_chromium")]

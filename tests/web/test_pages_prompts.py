@@ -12,8 +12,8 @@ from agents.packs.comparing import COMPARED, compared
 from agents.packs.preview import AskedPrompt, StepPreview, preview
 from agents.prompts.catalogue import TEXTS
 from agents.prompts.packs import Pack, webnav
-from agents.recipes import literature
 from agents.recipes.literature import RECIPES
+from agents.recipes.schemas import recipe_schema
 from agents.stages.registry import texts_of
 from annotations.models import Dataset, Split, Step
 from tests import factories
@@ -275,4 +275,4 @@ def test_the_api_lists_versions_and_gives_texts_of_one(dataset) -> None:
     assert (listed["name"], listed["version"], listed["sha256"]) == ("own", 1, row.sha256)
     assert "texts" not in listed
     assert reader.get(f"/api/prompt-packs/{row.pk}/").json()["texts"]["page_header"] == "Now:"
-    assert literature.schema()["properties"]["prompts"]["properties"]["pack"]["default"] == "webnav"
+    assert recipe_schema()["properties"]["prompts"]["properties"]["pack"]["default"] == "webnav"

@@ -1,5 +1,5 @@
 """Stage `plan`: asks a model or applies rules, and reads the action.
 
 May import `encoders`, `learned`, `programs`, `recipes`, `stages`, `stages/compose`, `stages/rank`, `stages/simplify`,
-`weblinx`, `words`, `annotations/datasets` and `annotations/dom`.
+`weblinx`, `words`, `annotations/datasets/weblinx` and `annotations/dom`.
 """

@@ -13,10 +13,10 @@ from agents.weblinx.parse import ParsedAction, cast_coordinates, parse_action, p
 from agents.weblinx.quirks import WeblinxQuirks
 from agents.weblinx.turns import UNKNOWN
 from agents.words.generator import Generated
-from annotations.datasets import weblinx_turns
+from annotations.datasets.weblinx import turns as recorded_turns
 from annotations.dom.weblinx_page import UID
 
-OPERATIONS = {intent.lower(): operation for intent, operation in weblinx_turns.OPERATIONS.items()} | {"say": "SAY"}
+OPERATIONS = {intent.lower(): operation for intent, operation in recorded_turns.OPERATIONS.items()} | {"say": "SAY"}
 VALUES = {"textinput": ("text", "value"), "change": ("value",), "load": ("url",), "say": ("utterance",)}
 
 

@@ -22,7 +22,7 @@ from annotations.datasets.fields import Defects, Fields, canonical
 from annotations.datasets.files import ArchiveError, open_stream
 from annotations.datasets.json_stream import StreamItem, elements
 from annotations.datasets.records import CandidateRecord, ConversationRecord, Readable, StepRecord, TurnRecord
-from annotations.datasets.weblinx_turns import OPERATIONS, SAY
+from annotations.datasets.weblinx.turns import OPERATIONS, SAY
 from annotations.dom.limits import PageError
 from annotations.sandbox import page_questions
 

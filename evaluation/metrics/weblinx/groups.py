@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
-from evaluation.metrics.weblinx_turns import TurnScores, rounded
+from evaluation.metrics.weblinx.turns import TurnScores, rounded
 
 INTENT_METRICS = {
     "say": ("exact-match", "intent-match", "chrf"),

@@ -12,7 +12,7 @@ from annotations.models import Project
 from annotations.models.accounts.projects import Account
 from evaluation.models import Study
 from evaluation.studies.running import planned_recipe, publish_on_commit
-from evaluation.studies.showing import Begun, own_episodes
+from evaluation.studies.taking_part.showing import Begun, own_episodes
 
 NAME = "Talk of"  # how the names of such studies begin
 ENVIRONMENT = "sample-sites-free"

@@ -12,7 +12,7 @@ from agents.llm.embedded import is_embedded
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Llm, Message, Request
 from agents.memory.encoding import memory_encoder
-from agents.memory.workflow_text import (
+from agents.memory.workflows.text import (
     WorkflowText,
     filter_workflows,
     offline_prompt,

@@ -14,7 +14,7 @@ from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.forms import MOST, choice_field, offer_projects
 from annotations.models import Project
-from evaluation.studies.showing import show
+from evaluation.studies.taking_part.showing import show
 
 
 class ShowForm(forms.Form):

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from annotations.datasets.files import data_files
 from annotations.datasets.records import BadRecord, ConversationRecord, Readable
-from annotations.datasets.weblinx_build import demonstration
-from annotations.datasets.weblinx_chat import CHAT_SUFFIXES, read_chat
-from annotations.datasets.weblinx_demos import is_demo, read_demo
-from annotations.datasets.weblinx_side_files import SPLITS_FILE, UNION
-from annotations.datasets.weblinx_turns import screenshot_of
+from annotations.datasets.weblinx.build import demonstration
+from annotations.datasets.weblinx.chat import CHAT_SUFFIXES, read_chat
+from annotations.datasets.weblinx.demos import is_demo, read_demo
+from annotations.datasets.weblinx.side_files import SPLITS_FILE, UNION
+from annotations.datasets.weblinx.turns import screenshot_of
 
 __all__ = ["SUFFIXES", "files", "read", "write_folder"]
 
@@ -75,7 +75,7 @@ def write_folder(
     """Write a folder per conversation and `splits.json` into the folder `out`; returns how many.
 
     An imported demonstration comes out as it went in, byte for byte; videos and empty folders are lost. Any other
-    conversation is written as `weblinx_build` says; `warn` is told of pages that cannot be read and are missing.
+    conversation is written as `build` says; `warn` is told of pages that cannot be read and are missing.
     Raises ValueError for what has no place in the format and for a demonstration that is already there.
     """
     splits: dict[str, list[str]] = {split: [] for split in PUBLISHED_SPLITS}

@@ -12,8 +12,8 @@ from annotations.access import idempotency, rules
 from annotations.access.people import signed_in
 from annotations.access.requests import OwnRelatedField, RequestSerializer
 from annotations.models import Project
-from evaluation.studies.showing_api import BeginsEpisode
-from evaluation.studies.talking import talk
+from evaluation.studies.taking_part.showing_api import BeginsEpisode
+from evaluation.studies.taking_part.talking import talk
 
 
 class TypedConversationRequestSerializer(RequestSerializer):

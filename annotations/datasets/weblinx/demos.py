@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from annotations.datasets import weblinx_turns as replay
 from annotations.datasets.fields import Defects, canonical, describe
 from annotations.datasets.json_value import JSONError, parse
 from annotations.datasets.records import (
@@ -30,8 +29,9 @@ from annotations.datasets.records import (
     StepRecord,
     TurnRecord,
 )
-from annotations.datasets.weblinx_check import check_replay
-from annotations.datasets.weblinx_side_files import demo_candidates, split_of
+from annotations.datasets.weblinx import turns as replay
+from annotations.datasets.weblinx.check import check_replay
+from annotations.datasets.weblinx.side_files import demo_candidates, split_of
 from annotations.dom.limits import PageError
 from annotations.dom.weblinx_page import candidates, decode
 from annotations.sandbox import page_questions

@@ -16,7 +16,7 @@ from annotations.access.people import signed_in
 from annotations.access.requests import OwnRelatedField, RequestSerializer
 from annotations.forms import MOST
 from annotations.models import Project
-from evaluation.studies.showing import Begun, show
+from evaluation.studies.taking_part.showing import Begun, show
 
 
 class DemonstrationRequestSerializer(RequestSerializer):

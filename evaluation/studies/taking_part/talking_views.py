@@ -14,7 +14,7 @@ from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.forms import choice_field, offer_projects
 from annotations.models import Project
-from evaluation.studies.talking import ENVIRONMENT, talk
+from evaluation.studies.taking_part.talking import ENVIRONMENT, talk
 
 
 class TalkForm(forms.Form):

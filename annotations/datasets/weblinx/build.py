@@ -15,8 +15,8 @@ import lxml.html
 from lxml import etree
 
 from annotations.datasets.records import CandidateRecord, ConversationRecord, FileRecord, ImageRecord, StepRecord
-from annotations.datasets.weblinx_demos import SITE
-from annotations.datasets.weblinx_turns import SAY, RecordedTurn
+from annotations.datasets.weblinx.demos import SITE
+from annotations.datasets.weblinx.turns import SAY, RecordedTurn
 from annotations.dom.limits import PageError
 from annotations.dom.tree import NODE_ID, TEXT, parse, tag_of
 from annotations.dom.weblinx_page import UID
@@ -153,7 +153,7 @@ def _add_screenshot(image: ImageRecord | None, made: Demonstration) -> dict[str,
 
 
 def _arguments(intent: str, value: str) -> dict[str, Any]:
-    """The arguments of an intent that hold the step's value (the inverse of `weblinx_turns.value_of`)."""
+    """The arguments of an intent that hold the step's value (the inverse of `turns.value_of`)."""
     if intent == "load":
         return {"properties": {"url": value}}
     if intent == "scroll":

@@ -9,7 +9,7 @@ import numpy as np
 from agents.weblinx.parse import cast_coordinates, element_record, parse_action, predicted_element
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
 from agents.weblinx.turns import Demo, ReplayTurn
-from evaluation.metrics.weblinx import TURN_METRICS, WeblinxAction, action_uid, handled_crashes, overall
+from evaluation.metrics.weblinx.action import TURN_METRICS, WeblinxAction, action_uid, handled_crashes, overall
 
 MATCHED_BY_ELEMENT = frozenset({"change", "click", "textinput", "submit"})
 # Recorded elements hold copies of the page that no metric reads.

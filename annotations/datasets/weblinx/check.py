@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from annotations.datasets.fields import Defects, Fields, describe
-from annotations.datasets.weblinx_turns import OPERATIONS, PAGE_NAME, RecordedTurn, intent_of, uid_of, value_of
+from annotations.datasets.weblinx.turns import OPERATIONS, PAGE_NAME, RecordedTurn, intent_of, uid_of, value_of
 
 SPEAKERS = ("instructor", "navigator")
 LONGEST = 1e9  # seconds
