@@ -1,4 +1,5 @@
-"""Wiring: settings, URLs, ASGI, Celery and the embedded services; no models, no logic.
+"""The site: settings, URLs, ASGI and Celery, the door before Django, embedded services, supervision, logs and backups;
+no models, and nothing of annotation, agents or evaluation.
 
 May import `edge`, `embedded`, `frame`, `monitor`, `workers` and all of `agents` and `annotations` and `evaluation`.
 """

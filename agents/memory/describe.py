@@ -3,6 +3,7 @@ B2.3). Every reply is in the cache of replies, every description in its row: wha
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Llm, Message, Request
@@ -15,12 +16,13 @@ from agents.types import Action
 from agents.words.generator import complete
 from agents.world_model.effects import facts
 from agents.world_model.effects import happenings as happenings_of
-from agents.world_model.records import NO_ACTION, TransitionRecord, described
+from agents.world_model.records import NO_ACTION, TransitionRecord, described, first_lines
 from annotations.dom.differences import difference
 from annotations.dom.differences.published import published_lists
 
 MAX_TOKENS = 1024
 MOST_CHARACTERS = 24_000  # of a page in a prompt: about 6,000 tokens
+_cut = partial(first_lines, most=MOST_CHARACTERS)
 UNREAD = "the answer has no [Next State]"
 EFFECT = "The expected effect is that "
 
@@ -122,7 +124,3 @@ def _filled(one: ToDescribe, changes: str) -> dict[str, str]:
         "next_observation": _cut(record.next_observation),
         "changes": changes,
     }
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS].rpartition("\n")[0]

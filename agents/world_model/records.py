@@ -106,6 +106,11 @@ def divided(records: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
     return records[:end], records[end:]
 
 
+def first_lines(tree: str, most: int) -> str:
+    """The first whole lines of a page that have at most so many characters."""
+    return tree if len(tree) <= most else tree[:most].rpartition("\n")[0]
+
+
 def described(action: Action, page: str) -> str:
     """The action with the line of its element, in one form for training and for use (the published code writes it
     differently in these, quirk Q20)."""

@@ -1,1 +1,2 @@
-"""Texts: differences, three-way merging, guidelines as blocks. Core: strings in, strings out. Imports no other room."""
+"""Texts: differences, three-way merging, sentences and clauses, words that are alike, guidelines as blocks. Core:
+strings in, strings out. Imports no other room."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from string import ascii_uppercase
 
 from agents.llm.errors import LlmError
@@ -9,10 +10,11 @@ from agents.llm.protocol import Llm
 from agents.memory.describe import asked_in_words
 from agents.prompts.packs import Pack
 from agents.world_model.predicting import Prediction
-from agents.world_model.records import described
+from agents.world_model.records import described, first_lines
 from evaluation.probes.steps import ProbedStep
 
 MOST_CHARACTERS = 6_000  # of a page in a question
+_cut = partial(first_lines, most=MOST_CHARACTERS)
 _LETTER = re.compile(r"answer\W*([A-Z])\b", re.IGNORECASE)
 _ALONE = re.compile(r"\b([A-Z])\b")
 
@@ -54,10 +56,6 @@ def _asked(step: ProbedStep) -> dict[str, str]:
         "observation": page,
         "action": described(situation.action, situation.tree),
     }
-
-
-def _cut(tree: str) -> str:
-    return tree if len(tree) <= MOST_CHARACTERS else tree[:MOST_CHARACTERS].rpartition("\n")[0]
 
 
 def _place(answer: str | LlmError, choices: int) -> int | None:

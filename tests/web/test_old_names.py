@@ -15,7 +15,7 @@ from tests.web.test_gold_boundary import routes
 
 # Words in an address, a CSS class, or the name of a file; `act` and `replay` are a stage and a page of agents.
 OLD = set("let-go handing flow wording rephrasing talk pred mk dialog playback anno".split())
-OLD_IN_ADDRESSES = OLD | {"act", "pages"}  # "page" is a screen of ours, a recorded one is a snapshot
+OLD_IN_ADDRESSES = OLD | {"act", "pages"}  # in an address a recorded page is said by its row: snapshot
 # JSON keys that pages and scripts exchange, where the glossary has another word.
 OLD_KEYS = {"repr", "page_url", "act", "pred", "dialog", "rephrasing", "wording", "handing", "talk"}
 JSON_OF_OURS = (
