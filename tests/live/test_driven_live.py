@@ -261,7 +261,9 @@ def test_what_a_person_showed_is_a_demonstration_that_training_takes(played) -> 
     conversation.split = "train"
     conversation.save()
     learned = list(examples(SplitRows(demonstrated, "train")))
-    assert [(one.operation, one.value) for one in learned] == [("TYPE", row.value) for row in rows[:2]]
+    assert [(one.step.action.operation, one.step.action.value) for one in learned] == [
+        ("TYPE", row.value) for row in rows[:2]
+    ]
     found = {metric.metric: metric.value for metric in Score.objects.filter(preset="corrected")}
     assert found["human_share"] == pytest.approx(2 / 3)
 

@@ -113,7 +113,10 @@ def test_a_task_is_shown_from_its_first_page_and_training_takes_it(app_server, p
     assert shown.turns.get().instruction == words
     Conversation.objects.filter(pk=shown.pk).update(split="train")
     learned = examples(SplitRows(shown.dataset, "train"))
-    assert [(one.operation, one.value) for one in learned] == [("TYPE", words.split('"')[1]), ("CLICK", "")]
+    assert [(one.step.action.operation, one.step.action.value) for one in learned] == [
+        ("TYPE", words.split('"')[1]),
+        ("CLICK", ""),
+    ]
     assert not TrajectoryStep.objects.filter(done_by=None).exists()
 
 

@@ -144,7 +144,9 @@ def test_what_is_shown_in_a_take_over_is_trained_on(
 
     Conversation.objects.filter(dataset__name="goals-shown").update(split="train")
     learned = list(examples(SplitRows(Dataset.objects.get(name="goals-shown"), "train")))
-    assert [(one.operation, one.value) for one in learned] == [("TYPE", said[1])], "the agent's two steps are left out"
+    assert [(one.step.action.operation, one.step.action.value) for one in learned] == [("TYPE", said[1])], (
+        "the agent's two steps are left out"
+    )
     base = str(tiny_encoder(tmp_path / "base", [goal.conversation.turns.get().instruction], layers=1, width=32))
     person, *agents = Step.objects.filter(turn__conversation__dataset__name="goals-shown").order_by("index")
     assert person.candidate_count > 1 == person.targets.count()
