@@ -13,9 +13,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.test_imports import APPS, ROOT, modules
+from tests.test_imports import APPS, ROOT, modules, templates
 
 FUNCTION, CLASS, FILE, ARGUMENTS = 40, 150, 400, 7
+ROW = 6  # lines that a loop in a page may have where it repeats rows of a table
 ROOM = 20  # files in a folder, those of rooms in it not counted
 LONGER = {
     # Steps of one piece of work, in their order.
@@ -101,6 +102,51 @@ def test_a_room_that_is_too_full_is_found() -> None:
     files = [f"a/b/f{place}.py" for place in range(ROOM)]
     assert too_full([*files, "a/b/__init__.py", "a/b/c/f.py"]) == {}
     assert too_full([*files, "a/b/one_more.py"]) == {"a/b": ROOM + 1}
+
+
+LOOP = re.compile(r"{%-?\s*(for|empty|endfor)\b.*?%}", re.S)
+WHOLE_TABLE = re.compile(r"<table\b.*?</table>", re.S)
+
+
+def loops(text: str) -> Iterator[tuple[int, str]]:
+    """(line, what it repeats) of each loop of a template; what it shows instead when there is nothing is no part."""
+    opened: list[list[re.Match[str]]] = []
+    for tag in LOOP.finditer(text):
+        if tag[1] == "for":
+            opened.append([])
+        opened[-1].append(tag)
+        if tag[1] == "endfor":
+            first, after, *_ = opened.pop()
+            yield text.count("\n", 0, first.start()) + 1, text[first.end() : after.start()]
+
+
+def long_rows(text: str) -> list[tuple[int, int]]:
+    """(line, lines) of loops that repeat rows of a table at length; tables that they repeat as a whole are no rows."""
+    found = ((line, body) for line, body in loops(text) if "<tr" in WHOLE_TABLE.sub("", body))
+    sized = sorted((line, body.strip().count("\n") + 1) for line, body in found)
+    return [(line, size) for line, size in sized if size > ROW]
+
+
+def test_long_rows_of_pages_are_partials() -> None:
+    pages = {name: text for name, text in templates().items() if not name.rpartition("/")[2].startswith("_")}
+    assert len(pages) > 100
+    assert sum("<tr" in body for text in pages.values() for _, body in loops(text)) > 20
+    long = [(name, row) for name, text in pages.items() for row in long_rows(text)]
+    assert [f"templates/{name}:{line} repeats a row of {size} lines" for name, (line, size) in long] == []
+
+
+def test_a_long_row_in_a_page_is_found() -> None:
+    cells = "    <td>{% for one in row %}\n    {{ one }}{% endfor %}</td>\n"
+
+    def page(count: int) -> str:
+        rows = f"  {{% for row in rows %}}\n  <tr>\n{cells * count}  </tr>\n"
+        none = f"  {{% empty %}}\n  <tr>\n{cells * 9}  </tr>\n  {{% endfor %}}\n"
+        return f"<table>\n{rows}{none}</table>\n"
+
+    assert long_rows(page(2)) == []
+    assert long_rows(page(3)) == [(2, 8)]
+    assert long_rows(f"{{% for rows in tables %}}\n{page(2)}{{% endfor %}}") == []
+    assert long_rows(f"{{% for rows in tables %}}\n{page(3)}{{% endfor %}}") == [(3, 8)]
 
 
 BANNER = re.compile(r"^\s*(?:#|//|/\*)\s*(?:[^\n]*[-=*~#]{3,}\s*(?:\*/)?\s*$|[-=*~]{3,})", re.M)
