@@ -20,10 +20,12 @@ def sampling_of(parts: Parts) -> Sampling:
 
 
 def generator_of(parts: Parts) -> Generator:
-    """The model that answers the recipe's prompts; made once, for all stages of the recipe."""
-    if parts.generator is None:
-        parts.generator = GENERATORS[parts.recipe.plan.backend](parts)
-    return parts.generator
+    """The model that answers the recipe's prompts; made once, for all stages of the recipe that ask the planner's."""
+    if parts.generator is not None:
+        return parts.generator
+    if parts.planner is None:
+        parts.planner = GENERATORS[parts.recipe.plan.backend](parts)
+    return parts.planner
 
 
 def _endpoint(parts: Parts) -> Generator:

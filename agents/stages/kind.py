@@ -28,7 +28,7 @@ class CannotRun(ValueError):
 
 @dataclass
 class Parts:
-    """What the kinds of one recipe share. `ranker` and `generator`, where given, are used instead of those that the
+    """What the kinds of one recipe share. `ranker` and `generator`, where given, are used instead of all those that the
     recipe names."""
 
     recipe: Recipe
@@ -47,6 +47,7 @@ class Parts:
     planner_asks: bool = True  # whether the planner asks a model
     shown: frozenset[str] = frozenset()  # blocks that the kind of `compose` shows
     ranker_embeds: bool = False  # the ranking model embeds memory, in its published form
+    planner: Generator | None = field(init=False, default=None)  # the model that plans, once it is asked for
     rankings: Rankings = field(init=False)  # made by the kind of `rank`, used by kinds that show past pages
     _past_pages: PastPages | None = field(init=False, default=None)
 

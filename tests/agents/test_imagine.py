@@ -11,7 +11,7 @@ from agents.llm.chat import ChatLlm, Endpoint
 from agents.pipeline import Pipeline
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
-from agents.stages.imagine import scores
+from agents.stages.imagine import model_questions, scores
 from agents.stages.imagine.considered import Considered
 from agents.stages.imagine.model_questions import Asking
 from agents.stages.imagine.scores import Valuation
@@ -22,6 +22,7 @@ from agents.stages.known import kinds
 from agents.stages.plan.kinds import Planning
 from agents.stages.registry import recipe_kinds
 from agents.types import Action, Decision, RankedCandidate
+from agents.words.generator import ChatGenerator
 from agents.world_model.records import described
 from annotations.dom.accessibility import accessibility_tree
 from annotations.dom.tree import parse
@@ -159,6 +160,48 @@ class Shortest(Valuing):
     def value(self, considered: Sequence[Considered], text: str) -> None:
         for one in considered:
             one.score = Valuation(-len(one.expected or ""), (float(-len(one.expected or "")),))
+
+
+class Weights(ChatGenerator):
+    """Weights that somebody trained: what another server answers."""
+
+    def configure(self, max_new_tokens: int, max_tokens: int) -> None:
+        self.max_new_tokens = max_new_tokens
+
+
+@pytest.mark.parametrize(
+    ("changes", "of_weights"),
+    [
+        ({"imagine__kind": "trained", "imagine__model": "w"}, {"You know how websites behave": 2}),
+        (
+            {"imagine__value": "progress", "imagine__value_model": "w"},
+            {"You judge single actions": 2},
+        ),
+        (
+            {"imagine__kind": "trained", "imagine__model": "w", "imagine__value": "progress"}
+            | {"imagine__value_model": "w"},
+            {"You know how websites behave": 2, "You judge single actions": 2},
+        ),
+    ],
+)
+def test_trained_models_are_asked_beside_a_planner_that_asks_another(
+    monkeypatch: pytest.MonkeyPatch, changes: dict[str, str], of_weights: dict[str, int]
+) -> None:
+    """The planner's model answered in their place."""
+    reply = sampled(RESERVE, IMPRINT)
+    with serve(reply) as weights:
+        monkeypatch.setattr(
+            model_questions, "imagining_weights", lambda name: Weights(ChatLlm(Endpoint(weights.url, "own")), name, 30)
+        )
+        _, server = decided(reply, "wma", plan__samples="2", imagine__value_samples="1", **changes)
+        begun = [prompt_text(body) for body in weights.requests]
+        planner = [prompt_text(body) for body in server.requests]
+    texts = ("You know how websites behave", "You judge single actions")
+    assert {
+        text: sum(text in one for one in begun) for text in texts if any(text in one for one in begun)
+    } == of_weights
+    assert not any(text in one for text in of_weights for one in planner)
+    assert {body["model"] for body in weights.requests} == {"w"}
 
 
 def test_another_package_says_what_outcomes_are_worth(monkeypatch):
