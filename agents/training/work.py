@@ -21,7 +21,7 @@ from agents.training.kinds.language import CausalTask, Seq2SeqTask, check_adapte
 from agents.training.kinds.ranking import CrossEncoderTask, DualEncoderTask
 from agents.training.lessons import Lessons
 from agents.training.rationales import ShownReasons, shown_reasons
-from agents.training.samples.action_rows import ActionRows
+from agents.training.samples.action_rows import ActionRows, turns_recipe
 from agents.training.samples.asked import Asked
 from agents.training.samples.left_out import LeftOut
 from agents.training.samples.pairs import Pairs, cross_encoder_lines, dual_encoder_lines, prepare
@@ -215,9 +215,10 @@ class Work:
         planner = planner_named(settings.paradigm)
         if planner is None:  # world models and value functions
             return TransitionRows(rows, settings, tokenizer, self.pack)
-        if planner.of_turns:
-            return ActionRows(rows, settings, tokenizer, self.recipe, self.pack)
         asked = Asked(tokenizer)
+        if planner.of_turns:
+            pipeline = self._pipeline(turns_recipe(settings, self.recipe), asked)
+            return ActionRows(rows, settings, pipeline, asked)
         assert self.recipe is not None  # who starts a training on trajectories names one
         return PromptRows(rows, settings, self._pipeline(self.recipe, asked), asked, self.left_out)
 

@@ -1,5 +1,6 @@
 """A planner of WebLINX turns is trained on the very prompts that a run of its recipe asks."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from annotations.corpus.importing import import_files
 from annotations.models import Dataset, Split
 from evaluation.studies import running
 from tests import factories
+from tests.agents.llm_server import LlmServer, prompt_text, serve
 from tests.annotations.weblinx_folder import write_demo
 from tests.evaluation.recipe_world import TEXTS, tiny_weights
 from tests.quick import first_is_quick
@@ -24,6 +26,11 @@ OF_TURNS = [name for name, recipe in literature.RECIPES.items() if recipe.plan.k
 MIXTURES: dict[str, dict[str, str]] = {
     "weblinx-flan-t5 with few elements": {"compose.candidates": "2"},
     "weblinx-flan-t5 in short": {"compose.max_tokens": "300", "compose.history_turns": "1"},
+    "weblinx-flan-t5 ranked otherwise": {"rank.kind": "dual_encoder", "rank.lexical_weight": "0.9"},
+    "weblinx-flan-t5 rewritten": {
+        **{"rank.kind": "dual_encoder", "rank.lexical_weight": "0.9"},
+        "recall.rewrite_instruction": "true",
+    },
 }
 
 
@@ -40,6 +47,15 @@ def dataset(db: None, tmp_path: Path, settings) -> Dataset:
     dataset = factories.make_dataset(source_format="weblinx")
     assert import_files("weblinx", tmp_path / "demos", dataset, split=Split.TRAIN).error_count == 0
     return dataset
+
+
+@pytest.fixture(autouse=True)
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmServer]:
+    """It rewrites instructions."""
+    with serve(lambda body: f"Rewritten, as {len(prompt_text(body))} characters ask.") as server:
+        monkeypatch.setenv("LLM_BASE_URL", server.url)
+        monkeypatch.setenv("LLM_MODEL", "writer")
+        yield server
 
 
 @pytest.fixture
@@ -77,7 +93,7 @@ def trained_on(recipe: literature.Recipe, dataset: Dataset) -> list[list[int]]:
 
 @pytest.mark.slow
 @first_is_quick("name", [*OF_TURNS, *MIXTURES])
-def test_training_and_use_read_the_same_of_the_same_turns(name, dataset, weights, asked) -> None:
+def test_training_and_use_read_the_same_of_the_same_turns(name, dataset, weights, asked, endpoint) -> None:
     recipe, changes = recipe_of(name, weights)
     study = running.create_study(
         user=None, dataset=dataset, recipes=[name.partition(" ")[0]], overrides=changes, publish=False
@@ -87,6 +103,7 @@ def test_training_and_use_read_the_same_of_the_same_turns(name, dataset, weights
     trained = trained_on(recipe, dataset)
     assert len(trained) > 4
     assert sorted(trained) == sorted(asked)
+    assert bool(endpoint.requests) == name.endswith("rewritten")
 
 
 @pytest.mark.slow
