@@ -1,6 +1,6 @@
 """Rationales for the steps of a dataset ahead of any run, as Self-MAP's memory refinement asks for them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from agents.memory.rationales import RationaleWriter
@@ -26,10 +26,16 @@ def request_of(step: RecordedStep) -> RationaleRequest:
     return found[0]
 
 
-def refine_steps(steps: Sequence[tuple[int, int]], writer: RationaleWriter) -> tuple[int, list[dict[str, str]]]:
+Asks = Callable[[RecordedStep], RationaleRequest]
+"""What is asked about a step: as pages are shown in groups (`request_of`), or as around their best elements."""
+
+
+def refine_steps(
+    steps: Sequence[tuple[int, int]], writer: RationaleWriter, asks: Asks = request_of
+) -> tuple[int, list[dict[str, str]]]:
     """Write the rationales of some steps, given as (step, conversation); how many have one now, and the errors of
     others."""
-    requests, errors = requests_of(steps)
+    requests, errors = requests_of(steps, asks)
     found = writer.write(requests)
     errors += [
         {"record": f"step {request.step.key}", "message": "the model gave no answer that can be read"}
@@ -39,7 +45,9 @@ def refine_steps(steps: Sequence[tuple[int, int]], writer: RationaleWriter) -> t
     return len(found), errors
 
 
-def requests_of(steps: Sequence[tuple[int, int]]) -> tuple[list[RationaleRequest], list[dict[str, str]]]:
+def requests_of(
+    steps: Sequence[tuple[int, int]], asks: Asks = request_of
+) -> tuple[list[RationaleRequest], list[dict[str, str]]]:
     """What is asked about some steps, given as (step, conversation), and the errors of those that cannot be shown."""
     wanted = {pk for pk, _ in steps}
     requests, errors = [], []
@@ -47,7 +55,7 @@ def requests_of(steps: Sequence[tuple[int, int]]) -> tuple[list[RationaleRequest
         recorded = RecordedConversation(conversation_id)
         for step in (step for step in recorded.steps if step.pk in wanted):
             try:
-                requests.append(request_of(recorded.recorded(step)))
+                requests.append(asks(recorded.recorded(step)))
             except ValueError as error:
                 errors.append({"record": f"step {step.pk}", "message": f"its page cannot be shown: {error}"})
     return requests, errors

@@ -78,7 +78,10 @@ def _limits_told(limits: BudgetLimits) -> str:
 def _ahead(reasons: ShownReasons, model: str) -> Iterator[CallsAhead]:
     recipe, pack = reasons.recipe, pack_of(reasons.recipe, reasons.train.dataset)
     if (missing := reasons.missing()) and not reasons.refusal():
-        asked = [Request(question(one, pack), model, max_tokens=MAX_TOKENS) for one in requests_of(_few(missing))[0]]
+        asked = [
+            Request(question(one, pack), model, max_tokens=MAX_TOKENS)
+            for one in requests_of(_few(missing), reasons.asks())[0]
+        ]
         yield CallsAhead("rationale", len(missing), asked, " that nobody has written")
     planner = planner_named(reasons.settings.paradigm)
     if planner is None or planner.of_turns:

@@ -9,12 +9,13 @@ from agents.llm import connection
 from agents.llm.protocol import Llm
 from agents.memory.jobs import STEPS
 from agents.memory.rationales import RationaleWriter
-from agents.memory.refine import refine_steps
+from agents.memory.refine import Asks, refine_steps, request_of
 from agents.prompts.packs import PACKAGED
 from agents.recipes.literature import Recipe, asked_model
 from agents.runs import writers
 from agents.stages.known import has_memory
 from agents.stages.registry import LANGUAGE_MODELS, planner_named
+from agents.stages.simplify.around import rationale_request
 from agents.training.fit.loop import TrainingError
 from agents.training.samples.left_out import LeftOut
 from agents.training.samples.rows import SplitRows
@@ -76,9 +77,14 @@ class ShownReasons:
             if start and until():
                 return False
             tell("asking for rationales", start, len(waiting), "steps")
-            for error in refine_steps(waiting[start : start + STEPS], writer)[1]:
+            for error in refine_steps(waiting[start : start + STEPS], writer, self.asks())[1]:
                 unanswered.add(error["record"], ValueError(error["message"]))
         return True
+
+    def asks(self) -> Asks:
+        """What is asked about a step, as a run of the recipe asks it."""
+        planner = planner_named(self.settings.paradigm)
+        return request_of if planner and planner.form else rationale_request
 
     def written(self) -> list[str]:
         """Who wrote the rationales that the samples show, as sentences for the model's card; empty where they show

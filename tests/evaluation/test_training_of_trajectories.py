@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Callable
 
 import pytest
 from django.core.management import call_command
@@ -11,6 +12,7 @@ from agents.generators.local import prompt_ids
 from agents.llm.calls import Endpoint
 from agents.llm.chat import ChatLlm
 from agents.memory.encoding import memory_encoder, snippet_form
+from agents.memory.rationales import RationaleWriter
 from agents.memory.retrieve import DatasetMemory
 from agents.models import Run, TrainedModel
 from agents.observations import RecordedConversation
@@ -22,14 +24,16 @@ from agents.stages.kind import Parts
 from agents.stages.registry import texts_of, told, training_of
 from agents.training.jobs import as_asked
 from agents.training.mismatches import unlike_training
+from agents.training.rationales import ShownReasons
 from agents.training.samples.asked import Asked
+from agents.training.samples.left_out import LeftOut
 from agents.training.samples.prompt_rows import PromptRows
 from agents.training.samples.rows import SplitRows
 from agents.training.settings import PlannerSettings, make_settings
 from agents.words.trajectory_parse import in_backticks, parse_act
-from annotations.models import Dataset, Split
+from annotations.models import Dataset, Rationale, Split
 from tests import factories
-from tests.agents.llm_server import serve
+from tests.agents.llm_server import prompt_text, serve
 from tests.evaluation.learnt_settings import taken_wrongly
 from tests.evaluation.recipe_world import TEXTS, make_workflows, reply, tiny_weights
 from tests.evaluation.test_recipes_run import run
@@ -80,14 +84,16 @@ def trained_on(recipe: Recipe, dataset: Dataset, llm: ChatLlm | None) -> list[di
     return pairs
 
 
-def asked_in_use(recipe: Recipe, dataset: Dataset, llm: ChatLlm | None) -> list[list[int]]:
+def asked_in_use(
+    recipe: Recipe, dataset: Dataset, llm: ChatLlm | None, writer: RationaleWriter | None = None
+) -> list[list[int]]:
     """Token ids of what a run asks of the same steps; its memory leaves out the conversation that asks, as a training's
     must, and its generator counts tokens as the local one does."""
     encoder, keeps = memory_encoder(recipe), _Keeps()
     keeps.count_tokens = lambda text: len(TOKENIZER(text, add_special_tokens=False)["input_ids"])
     key = recipe.recall.exemplar_key
     memory = DatasetMemory(dataset, encoder, snippet_form(recipe), others_only=True, exemplar_key=key)
-    pipeline = Pipeline.of(Parts(recipe, 0, llm, memory, encoder, generator=keeps))
+    pipeline = Pipeline.of(Parts(recipe, 0, llm, memory, encoder, writer, generator=keeps))
     conversations = [recorded for _, recorded in SplitRows(dataset, Split.TRAIN).recorded()]
     pipeline.prepare([recorded.conversation.pk for recorded in conversations])
     for recorded in conversations:
@@ -106,6 +112,31 @@ def test_training_and_use_read_the_same_of_the_same_step(name, dataset, weights)
     assert len(used) == 12
     assert [pair["prompt"] for pair in trained] == used
     assert all(len(ids) < recipe.compose.max_tokens for ids in used), "nothing is cut"
+
+
+@pytest.mark.slow
+def test_rationales_that_a_training_lacks_are_asked_for_as_in_a_run(dataset: Dataset, weights, monkeypatch) -> None:
+    """With the page as text around the gold element, not as groups of elements show it."""
+    changes = {"recall.rationales": "model", "preset": "corrected"}
+    recipe = literature.override(recipe_named("awm with memory", weights["cross_encoder"]), changes)
+    settings = make_settings(*training_of(recipe))
+    assert isinstance(settings, PlannerSettings)
+    reasons = ShownReasons(recipe, settings, SplitRows(dataset, Split.TRAIN), SplitRows(dataset, Split.DEV))
+
+    def asked_by(asking: Callable[[ChatLlm], object]) -> set[str]:
+        Rationale.objects.all().delete()
+        with serve(lambda body: "It was asked for.") as server:
+            monkeypatch.setenv("LLM_BASE_URL", server.url)
+            monkeypatch.setenv("LLM_MODEL", "test-model")
+            asking(ChatLlm(Endpoint(server.url, "test-model")))
+            return {prompt_text(body) for body in server.requests}
+
+    def train(llm: ChatLlm) -> None:
+        assert reasons.are_written(lambda: llm, LeftOut(), lambda *said, **more: None, lambda: False)
+
+    in_use = asked_by(lambda llm: asked_in_use(recipe, dataset, llm, RationaleWriter(llm)))
+    assert len(in_use) > 1, "what clicks, and what types"
+    assert in_use <= asked_by(train)
 
 
 @pytest.mark.slow

@@ -28,7 +28,8 @@ MIXTURES: dict[str, dict[str, str]] = {
     "weblinx-flan-t5 in short": {"compose.max_tokens": "300", "compose.history_turns": "1"},
     "weblinx-flan-t5 ranked otherwise": {"rank.kind": "dual_encoder", "rank.lexical_weight": "0.9"},
     "weblinx-flan-t5 rewritten": {
-        **{"rank.kind": "dual_encoder", "rank.lexical_weight": "0.9"},
+        "rank.kind": "dual_encoder",
+        "rank.lexical_weight": "0.9",
         "recall.rewrite_instruction": "true",
     },
 }

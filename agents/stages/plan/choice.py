@@ -88,8 +88,14 @@ class MultipleChoice(AskingPlanner):
             "A model that is trained here sees recalled steps as published trainings do: with candidates drawn anew, "
             "and a share of them without the gold element, answered by None (Q5). A run shows them as it recalls them."
         )
+        asked = (
+            "Rationales that a training finds missing are asked for with the gold element alone on the page; a run "
+            "asks with the candidates of the prompt beside it, by which elements are numbered."
+        )
         trained = has_past(recipe) and recipe.plan.backend == "local"
-        return SEEDS | REPAIRED | {"all-skipped": skipped} | ({"training-memory": drawn} if trained else {})
+        told = {"training-memory": drawn} if trained else {}
+        told |= {"training-rationales": asked} if trained and shown_rationales(recipe) == "model" else {}
+        return SEEDS | REPAIRED | {"all-skipped": skipped} | told
 
     def run(self, states: Sequence[StepState]) -> None:
         for state, generated in self.generate(states):

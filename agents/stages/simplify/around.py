@@ -1,6 +1,7 @@
 """`simplify` of Synapse, AWM and MIMS: every page as text around its best elements. Core."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from agents.recipes.literature import Recipe
@@ -86,8 +87,12 @@ class AroundBest(StageKind):
             return {}
         if settings == "stored" or writer is None:
             return found
-        asked = [_rationale_request(step) for key, step in steps.items() if key not in found and step.positive_ids]
-        for key, (text, used) in writer.write([request for request in asked if request is not None]).items():
+        asked = []
+        for key, step in steps.items():
+            if key not in found:
+                with suppress(ValueError):  # its page cannot be shown
+                    asked.append(rationale_request(step))
+        for key, (text, used) in writer.write(asked).items():
             found[key] = text
             payer = next(state for state in states if any(step.observation.key == key for step in state.memory))
             payer.usage += used
@@ -126,12 +131,15 @@ def _past(state: StepState) -> list[RecordedStep]:
     return [*state.memory, *state.observation.turn_steps, *exemplars]
 
 
-def _rationale_request(step: RecordedStep) -> RationaleRequest | None:
-    """The request for a past step's rationale; None where its page cannot be shown."""
+def rationale_request(step: RecordedStep) -> RationaleRequest:
+    """The request for a past step's rationale. ValueError where no gold element is known, or its page cannot be
+    shown."""
+    if not step.positive_ids:
+        raise ValueError("no gold element is on it")
     past, gold = PastStep.of(step), step.positive_ids[0]
     try:
         page = page_text(past.root, [gold])
-    except (PageError, IndexError):
-        return None
+    except IndexError as error:
+        raise ValueError("the gold element is not on it") from error
     value = "" if step.action.operation == "CLICK" else f"\nValue: {step.action.value}"
     return RationaleRequest(past, gold, page, f"Action: {step.action.operation}{value}")
