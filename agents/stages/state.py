@@ -75,6 +75,15 @@ class StepState:
         """Backend node ids of the best `count` candidates, best first."""
         return [candidate.node_id for candidate in self.ranking[:count]]
 
+    def page_ids(self, count: int, *, with_gold: bool) -> list[str]:
+        """The ids of so many elements that the page is shown around. `with_gold`: the gold one is always among them,
+        where it is known: a leak (quirk Q18)."""
+        leaked = self.observation.leaked_gold
+        if with_gold and leaked:
+            others = [c.node_id for c in self.ranking if c.node_id not in leaked]
+            return [leaked[0], *others[: count - 1]]
+        return self.best_ids(count)
+
     def note(self, stage: str, **found: Any) -> None:
         """Add to what a stage has recorded for the trace."""
         self.trace.setdefault(stage, {}).update(found)

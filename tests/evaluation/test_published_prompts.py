@@ -166,6 +166,21 @@ def test_the_objective_is_predicted_from_the_pages_and_actions_so_far(dataset, w
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("leaks", ["true", "false"])
+def test_the_objective_is_predicted_from_the_page_that_the_action_is_planned_from(
+    leaks: str, dataset, weights, endpoint
+) -> None:
+    """The observation of a step is one, whether the gold element is on it by its rank or by the leak of quirk Q18."""
+    make_workflows(dataset)
+    changes = {"quirks.q27_fails_unasked": "false", "quirks.q18_gold_in_top_k": leaks, "simplify.page_elements": "2"}
+    run("mims", dataset, weights, **changes)
+    pages: dict[bool, set[str]] = {True: set(), False: set()}
+    for text in map(prompt_text, endpoint.requests):
+        pages["You guide a person" in text].add(text.rpartition("Observation: `")[2].partition("`")[0])
+    assert pages[True] == pages[False] != set()
+
+
+@pytest.mark.slow
 def test_mims_finds_exemplars_by_their_task_and_synapse_by_their_site_too(dataset, weights, endpoint) -> None:
     def keys() -> set[str]:
         return set(dataset.exemplars.values_list("key_text", flat=True))

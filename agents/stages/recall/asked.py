@@ -105,14 +105,15 @@ def _trajectory(steps: Sequence[RecordedStep], past: Mapping[int, ShownStep | Ex
 
 def objectives(parts: Parts, states: Sequence[StepState]) -> list[str]:
     """The objective of the next action of each state, which the model predicts from the pages and actions of the turn
-    so far (MIMS, equation 3.5); the instruction where that fails."""
+    so far, and the page as the prompt of the action shows it (MIMS, equation 3.5); the instruction where that fails."""
     past = parts.past_pages().show(step for state in states for step in state.observation.turn_steps)
     prompt, shown = parts.words.prompt("objective"), parts.recipe.simplify.page_elements
+    leaks = parts.recipe.quirks.q18_gold_in_top_k
     filled = [
         {
             "task": state.observation.instruction,
             "trajectory": _trajectory(state.observation.turn_steps, past),
-            "page": page_or_nothing(state.observation, state.best_ids(shown)),
+            "page": page_or_nothing(state.observation, state.page_ids(shown, with_gold=leaks)),
         }
         for state in states
     ]

@@ -101,22 +101,14 @@ class AroundBest(StageKind):
     def _pages(
         self, state: StepState, past: Mapping[int, ShownStep | Exception], reasons: Mapping[int, str]
     ) -> ShownPages:
-        elements = self._elements(state) if state.sees_text else []
+        count, leaks = self.recipe.simplify.page_elements, self.recipe.quirks.q18_gold_in_top_k
+        elements = state.page_ids(count, with_gold=leaks) if state.sees_text else []
         page = page_text(state.observation.root, elements) if state.sees_text else ""
         history = [_shown(step, past) for step in state.observation.turn_steps]
         exemplars = [[_shown(step, past) for step in exemplar.steps] for exemplar in state.exemplars]
         memory = [_shown(step, past) for step in state.memory]
         rationales = [reasons.get(step.observation.key) for step in state.memory]
         return ShownPages(elements, page, history, exemplars, memory, rationales)
-
-    def _elements(self, state: StepState) -> list[str]:
-        """The ids of the elements that the page is shown around. Under quirk Q18 the gold one is always among them: a
-        leak."""
-        count, leaked = self.recipe.simplify.page_elements, state.observation.leaked_gold
-        if self.recipe.quirks.q18_gold_in_top_k and leaked:
-            others = [c.node_id for c in state.ranking if c.node_id not in leaked]
-            return [leaked[0], *others[: count - 1]]
-        return state.best_ids(count)
 
 
 def _shown(step: RecordedStep, past: Mapping[int, ShownStep | Exception]) -> ShownStep:
