@@ -45,6 +45,11 @@ def values_by_loop(recipe: Recipe) -> bool:
     return getattr(kinds()["imagine.value"].get(recipe.imagine.value), "by_loop", False)
 
 
+def silent_of_outcomes() -> list[str]:
+    """The values of `imagine.kind` whose kinds do not say what an action is expected to lead to."""
+    return [name for name, kind in kinds()["imagine.kind"].items() if not getattr(kind, "tells_outcomes", True)]
+
+
 def imagines_every_sample(recipe: Recipe) -> bool:
     """Whether `imagine.samples` does not count (quirk wq22)."""
     return recipe.imagine.loop == "mind2web" and recipe.quirks.wq22_imagines_every_sample

@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 
 from agents.models import TrajectoryStep
 from agents.models.steps import TrajectoryStepQuerySet
+from agents.stages.known import silent_of_outcomes
 from annotations.models.accounts.projects import Account
 from evaluation.models import ReviewChoice, ReviewQueue, ScannedRun, Study
 from evaluation.reviews.foreseen import Foreseen
@@ -47,7 +48,7 @@ class StepDraw:
     def foreseen_wrongly(self) -> list[int]:
         """Steps at which a world model said of the recorded action what did not come true. Steps are looked at in the
         order drawn until there are enough, as each means reading two pages."""
-        said = self.rows.exclude(branches=[]).exclude(trace__imagine__kind="value_only")
+        said = self.rows.exclude(branches=[]).exclude(trace__imagine__kind__in=silent_of_outcomes())
         keys = list(said.order_by("pk").values_list("pk", flat=True))
         self.random.shuffle(keys)
         return list(islice((pk for pk in keys if Foreseen(self._with_pages(pk)).came_true is False), self.size))

@@ -14,7 +14,8 @@ NAMES = {name for by_name in KINDS.values() for name in by_name} - {"none", "Tru
 # Names of kinds that are words for other things too: asked for beside a setting that chooses a kind.
 WORDS = {"close", "environment", "first", "fixed", "image", "own", "policy", "program", "text", "trajectory"}
 WORDS |= {"world_model"}
-FILES = sorted(path for room in ("agents", "evaluation") for path in (ROOT / room).rglob("*.py"))
+ROOMS = ("agents", "evaluation")
+FILES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py") if path.parent.name != "migrations")
 
 
 def asked_by_name(source: str, elsewhere: Mapping[str, ast.expr] | None = None) -> list[str]:
@@ -28,7 +29,7 @@ def asked_by_name(source: str, elsewhere: Mapping[str, ast.expr] | None = None) 
         for alias in node.names if isinstance(node, ast.ImportFrom) and elsewhere else ():
             if (value := elsewhere.get(f"{node.module}.{alias.name}")) is not None:
                 constants[alias.asname or alias.name] = value
-    found = []
+    found = [f"{ast.unparse(call.func)}({given.arg}={given.value.value!r})" for call, given in _given(tree)]
     for node in ast.walk(tree):
         sides = _sides(node)
         named = {text for side in sides for text in _texts(side, constants)} & NAMES
@@ -56,6 +57,17 @@ def _sides(node: ast.AST) -> list[ast.AST]:
         return [node.subject, *(case.pattern for case in node.cases)]
     is_set = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub | ast.BitAnd)
     return [node.left, node.right] if is_set else []  # type: ignore[attr-defined]
+
+
+def _given(tree: ast.Module) -> Iterator[tuple[ast.Call, ast.keyword]]:
+    """The name of a kind, given to a call by a key that chooses one: rows are looked up by it, or a trace says it. What
+    declares recipes names the kinds of each."""
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    for call in calls:
+        for given in [] if ast.unparse(call.func).endswith(("Settings", "_derived")) else call.keywords:
+            path, _, field = (given.arg or "").rpartition("__")
+            if field in FIELDS and _text(given.value) in (NAMES if path else NAMES - WORDS):
+                yield call, given
 
 
 def _is_literal(value: ast.expr) -> bool:
@@ -126,6 +138,8 @@ def test_no_kind_is_asked_for_by_its_name() -> None:
         "NAME = 'multichoice'\ndef shown(paradigm):\n    return paradigm == NAME",
         "def shown(paradigm):\n    name = 'multichoice'\n    return name != paradigm",
         "'action_string' in names_of(runs)",
+        "rows.exclude(trace__imagine__kind='value_only')",
+        "state.note('plan', kind='action_string', reply=text)",
     ],
 )
 def test_such_a_question_is_found_however_it_is_written(source: str) -> None:

@@ -2,6 +2,7 @@
 sources.md B3). Core."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from agents.recipes.literature import Recipe
 from agents.stages.imagine.scores import Frequent, frequent
@@ -18,6 +19,7 @@ class Choosing(StageKind):
 
     stage = "imagine"
     reads = frozenset({"quirks.unread_samples_compete"})
+    tells_outcomes: ClassVar[bool] = True  # of each action it says what is expected, which can come true or not
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
@@ -41,10 +43,10 @@ class Choosing(StageKind):
             return Frequent(state.drawn[:k], state.shares[:k])
         return frequent(self.drawn(state), k)
 
-    def note(self, state: StepState, kind: str, found: Frequent) -> None:
+    def note(self, state: StepState, found: Frequent) -> None:
         drawn = self.drawn(state)
         counts = {} if state.shares else {"counts": [drawn.count(action) for action in found.choices]}
-        state.note("imagine", kind=kind, samples=len(state.drawn), **counts)
+        state.note("imagine", kind=self.recipe.imagine.kind, samples=len(state.drawn), **counts)
 
     def branch(self, state: StepState, action: Action | None, **found: object) -> Branch:
         words = told(action, state.ranking) if action else "no action"
@@ -67,7 +69,7 @@ class MostFrequent(Choosing):
                 continue
             found = self.compared(state, len(set(drawn)))
             counts = [drawn.count(action) for action in found.choices]
-            self.note(state, "majority", found)
+            self.note(state, found)
             state.close(found.choices[0])
             state.branches = tuple(
                 self.branch(state, action, prediction=f"{count} of {len(drawn)} samples", chosen=not place)

@@ -143,7 +143,7 @@ class Imagining(Choosing):
             except PageError as error:  # planners that need no page have drawn actions all the same
                 unvalued = f"not imagined: {error}"
         page = self.page(tree) if tree else ""
-        self.note(state, self.recipe.imagine.kind, found)
+        self.note(state, found)
         considered = [
             Considered(state, action, share, tree, described(action, page) if action else "None", page)
             for action, share in zip(found.choices, found.shares, strict=True)
@@ -314,6 +314,7 @@ class ValueOnly(OnCutPages):
     """Each of the most frequent actions is valued as it is, without what it leads to (WMA Table 5)."""
 
     unsaid = "not imagined"
+    tells_outcomes = False
 
     @classmethod
     def unsuited(cls, recipe: Recipe) -> str:

@@ -72,13 +72,13 @@ class ActionString(AskingPlanner):
             if state.open:
                 why = "not among the turns that models are asked about"
                 why = why if state.observation.demo else "no recorded turns"
-                state.note("plan", kind="action_string", left_out=why)
+                state.note("plan", kind=self.recipe.plan.kind, left_out=why)
                 state.close(None)
 
     def _read(self, state: StepState, generated: Generated) -> None:
         parsed, *others = (parse_action(text, self.quirks) for text in (generated.text, *generated.others))
         note_read(state, generated)
-        state.note("plan", kind="action_string", reply=generated.text, intent=parsed.intent)
+        state.note("plan", kind=self.recipe.plan.kind, reply=generated.text, intent=parsed.intent)
         if generated.error:
             state.fail(generated.error)
         else:

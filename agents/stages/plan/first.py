@@ -25,7 +25,7 @@ class FirstElement(Planning):
 
     def run(self, states: Sequence[StepState]) -> None:
         for state in states:
-            state.note("plan", kind="first")
+            state.note("plan", kind=self.recipe.plan.kind)
             if state.ranking:
                 state.close(Action("", state.ranking[0].node_id))
             elif has_own_page(state.observation):

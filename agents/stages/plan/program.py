@@ -77,12 +77,12 @@ class WrittenProgram(AskingPlanner):
     def run(self, states: Sequence[StepState]) -> None:
         for state, generated in self.generate(states):
             if generated.error:
-                state.note("plan", kind="program", reply=generated.text)
+                state.note("plan", kind=self.recipe.plan.kind, reply=generated.text)
                 state.fail(generated.error)
                 continue
             program = in_fence(generated.text)
             done = calls_of(program)
-            state.note("plan", kind="program", reply=generated.text, program=program, said=done.error)
+            state.note("plan", kind=self.recipe.plan.kind, reply=generated.text, program=program, said=done.error)
             first, *more = self._actions(state, done) or [None]
             state.following = tuple(action for action in more if action is not None)
             state.close(first)

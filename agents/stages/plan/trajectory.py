@@ -71,16 +71,21 @@ class NextAction(AskingPlanner):
 
     @classmethod
     def deviations(cls, recipe: Recipe) -> dict[str, str]:
-        return REPAIRED | {
-            "lost-targets": "Where cleaning lost the target of an earlier step and the data hold no page as recorded, "
-            "its action names the element and its page does not show it; the published code reads recorded pages for "
-            "all of them."
-        }
+        template = (
+            "A model that runs here reads its prompt in the chat template of its tokenizer; the published code puts "
+            "the messages for CodeLlama between [INST] marks on lines of their own, whatever the model."
+        )
+        lost = (
+            "Where cleaning lost the target of an earlier step and the data hold no page as recorded, its action names "
+            "the element and its page does not show it; the published code reads recorded pages for all of them."
+        )
+        local = {"chat-template": template} if recipe.plan.backend == "local" else {}
+        return REPAIRED | local | {"lost-targets": lost}
 
     def run(self, states: Sequence[StepState]) -> None:
         for state, generated in self.generate(states):
             text = self._act(generated.text)
-            state.note("plan", kind="trajectory", reply=generated.text, text=text)
+            state.note("plan", kind=self.recipe.plan.kind, reply=generated.text, text=text)
             if generated.error:
                 state.fail(generated.error)
             else:
