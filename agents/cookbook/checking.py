@@ -64,7 +64,7 @@ def check(parent: Recipe, recipe: Recipe, names: Collection[str]) -> None:
     _check_at_most(recipe, changed, read_by(recipe))
     read, was_read = read_by(recipe), read_by(root)
     for name in changed:
-        if name in was_read and _is_off(name, after[name]):
+        if name in was_read and _is_off(name, after[name], root, recipe):
             continue  # what read it was turned off beside it
         if (wants := _wants_any(name, root, recipe)) or (name not in read and (wants := _wants(name, recipe))):
             value = f"={after[name]}" if name in kinds() or name in by else ""
@@ -84,7 +84,11 @@ def derived_by(recipe: Recipe, names: Collection[str] = ()) -> frozenset[str]:
     own = differences.changed(recipe, literature.in_preset(root, recipe.preset))
     read, was_read = read_by(recipe), read_by(root)
     anew = {*names} | {f"{stage}.base" for stage in ("rank", "plan") if f"{stage}.model" in names}
-    counting = {name for name, (_, now) in own.items() if name in read or (name in was_read and _is_off(name, now))}
+    counting = {
+        name
+        for name, (_, now) in own.items()
+        if name in read or (name in was_read and _is_off(name, now, root, recipe))
+    }
     return frozenset(counting - anew)
 
 
@@ -93,11 +97,28 @@ def _is_derived(recipe: Recipe) -> bool:
     return recipe.name not in literature.RECIPES and bool(differences.base_name(vars(recipe)))
 
 
-def _is_off(name: str, value: object) -> bool:
-    """Whether a setting says none, is a switch that nobody turned on, or counts the one that there always is."""
+def _is_off(name: str, value: object, root: Recipe, recipe: Recipe) -> bool:
+    """Whether a setting says none, or counts the one that there always is; or is 0 or a switch that nobody turned on,
+    where a kind was turned off, or where it says how many there are of something that another kind gives now."""
     is_default = value == settings_of(Recipe)[name].default
-    is_one = value == 1 and value is not True
-    return value in ("none", "") or (value == 0 and (is_default or value is not False)) or (is_one and is_default)
+    if value == 0:
+        return (is_default or value is not False) and (_turns_off(root, recipe) or _counted_no_more(name, root, recipe))
+    return value in ("none", "") or (value == 1 and value is not True and is_default)
+
+
+def _counted_no_more(name: str, root: Recipe, recipe: Recipe) -> bool:
+    reading = {kind for kind in recipe_kinds(root) if name in kind.reads}
+    counting = {kind.counted_by for by_value in kinds().values() for kind in by_value.values()}
+    return name in counting and not reading & {*recipe_kinds(recipe)}
+
+
+def _turns_off(root: Recipe, recipe: Recipe) -> bool:
+    """Whether some kind of the one is gone in the other, and none stands in its place."""
+
+    def works(one: Recipe, setting: str) -> bool:
+        return working(one, setting) not in (None, kinds()[setting].get("none"))
+
+    return any(works(root, setting) and not works(recipe, setting) for setting in kinds())
 
 
 def check_shots(recipe: Recipe, pack: Pack, changed: Collection[str]) -> None:

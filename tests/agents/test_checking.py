@@ -174,6 +174,12 @@ NOTHING = "would change nothing in"
             "imagine.value_samples",
             "imagine.temperature above 0",
         ),
+        # 0 turns off nothing where what read it gave way to another kind
+        ("wma", "imagine.kind=majority imagine.temperature=0", "imagine.temperature", "imagine.kind=world_model"),
+        ("awm", "recall.induction=online recall.workflow_k=0", "recall.workflow_k", "recall.induction=offline"),
+        ("dmr-minilm", "rank.kind=score_file rank.history_turns=0", "rank.history_turns", "rank.kind=cross_encoder"),
+        ("dmr-minilm", "rank.kind=cross_encoder rank.exact=false", "rank.exact", "rank.kind=dmr"),
+        ("weblinx-flan-t5", "plan.kind=trajectory compose.history_turns=0", "compose.history_turns", "action_string"),
         # a planner that gives each action once, the best first, of which one alone is imagined
         ("grounded-world-model", "imagine.samples=1 plan.temperature=0.9", "plan.temperature", "imagine.samples of at"),
         ("grounded-world-model", "imagine.samples=1 plan.samples=9", "plan.samples", "imagine.samples of at least 2"),
