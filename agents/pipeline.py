@@ -44,6 +44,9 @@ class Pipeline:
         kinds = recipe_kinds(parts.recipe)
         if said := unfit(parts.recipe, parts.words):
             raise CannotRun(said)
+        for kind in kinds:
+            if kind.runs and kind.run is StageKind.run:
+                raise CannotRun(f"{kind.__module__}.{kind.__name__}, a kind of {kind.stage}, has no run(states)")
         parts.planner_asks = planner_of(parts.recipe).asks
         parts.shown = frozenset().union(*(kind.takes for kind in kinds if kind.stage == "compose"))
         parts.ranker_embeds = any(kind.embeds_memory for kind in kinds)

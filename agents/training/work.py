@@ -217,8 +217,7 @@ class Work:
             return TransitionRows(rows, settings, tokenizer, self.pack)
         asked = Asked(tokenizer)
         if planner.of_turns:
-            pipeline = self._pipeline(turns_recipe(settings, self.recipe), asked)
-            return ActionRows(rows, settings, pipeline, asked)
+            return ActionRows(rows, settings, self._pipeline(turns_recipe(settings, self.recipe), asked), asked)
         assert self.recipe is not None  # who starts a training on trajectories names one
         return PromptRows(rows, settings, self._pipeline(self.recipe, asked), asked, self.left_out)
 

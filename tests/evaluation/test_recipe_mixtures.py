@@ -141,6 +141,15 @@ def test_kinds_of_one_stage_that_stand_apart_are_refused_and_none_is_dropped() -
     assert len(Pipeline(recipe, [Loudest(parts), Loudest(parts), Later(parts)]).stages["rank"]) == 2
 
 
+def test_a_kind_that_does_nothing_is_named_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Idle(StageKind):
+        stage = "rank"
+
+    monkeypatch.setitem(known.kinds()["rank.kind"], "cross_encoder", Idle)  # as if a package had added it
+    with pytest.raises(CannotRun, match=r"Idle, a kind of rank, has no run\(states\)"):
+        Pipeline.of(Parts(literature.get("bare")))
+
+
 class Odd(Planning):
     """Decides oddly, by what is
     at hand.
