@@ -16,10 +16,12 @@ from webnav_site.embedded import services
 from webnav_site.monitor import tasks
 from webnav_site.workers import devices, heartbeats, registry, reporting  # noqa: F401  connect signals: who is alive
 from webnav_site.workers.broker import PromptAMQP
+from webnav_site.workers.ending import EndsInTime
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webnav_site.settings")
 
 app = Celery("webnav", amqp=PromptAMQP, task_cls=tasks.QuietTask)
+app.steps["worker"].add(EndsInTime)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["annotations", "agents", "evaluation"])
 

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -177,9 +178,10 @@ def test_the_tried_model_ends_with_who_started_it() -> None:
 
 def end_tried() -> None:
     for child in psutil.Process().children():
-        if "agents.llm.trying" in child.cmdline():
-            child.kill()
-            child.wait()
+        with suppress(psutil.ZombieProcess):  # another that has ended
+            if "agents.llm.trying" in child.cmdline():
+                child.kill()
+                child.wait()
 
 
 def test_a_model_that_is_not_there_is_said_in_a_sentence() -> None:
