@@ -13,6 +13,10 @@ APP_ORIGIN = env("APP_ORIGIN", f"http://localhost:{PORT}")
 # Rendered pages live on a host of their own, so that no cookie of ours exists there. On one machine these two
 # names reach the same server; elsewhere SNAPSHOT_ORIGIN must name another domain, or pages render without scripts.
 SNAPSHOT_ORIGIN = env("SNAPSHOT_ORIGIN", f"http://127.0.0.1:{PORT}" if "APP_ORIGIN" not in os.environ else "")
+for _name, _origin in (("APP_ORIGIN", APP_ORIGIN), ("SNAPSHOT_ORIGIN", SNAPSHOT_ORIGIN)):
+    _parts = urlsplit(_origin)
+    if _origin and (_parts.scheme not in ("http", "https") or not _parts.hostname or _parts.path or _parts.query):
+        raise ValueError(f"{_name} must be like https://webnav.example, without a path, got {_origin!r}")
 ALLOWED_HOSTS = list(
     {
         *env_list("ALLOWED_HOSTS"),

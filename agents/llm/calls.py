@@ -58,7 +58,8 @@ class Endpoint:
         try:
             parts = urlsplit(self.base_url)
             usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        except ValueError:  # brackets without an end, a port beyond 65535
+            httpx2.URL(self.base_url)
+        except (ValueError, httpx2.InvalidURL):  # brackets without an end, a port beyond 65535, a name that is none
             usable = False
         if not usable or not self.base_url.isprintable() or " " in self.base_url:
             raise ValueError(f"base_url must be an http or https address, got {self.base_url!r}")

@@ -52,7 +52,10 @@ class Command(BaseCommand):
         if not get_user_model().objects.exists() and not Dataset.objects.exists():
             return False
         self._refuse_while_it_runs()
-        typed = confirm or input(f"This replaces everything in the database {name}. Type its name to go on: ")
+        try:
+            typed = confirm or input(f"This replaces everything in the database {name}. Type its name to go on: ")
+        except EOFError as error:
+            raise CommandError(f"nobody can be asked here: --confirm {name} replaces everything in it") from error
         if typed != name:
             raise CommandError("not confirmed; nothing was changed")
         return True

@@ -29,6 +29,12 @@ def _port(text: str) -> int:
         raise ArgumentTypeError(str(error)) from error
 
 
+LOOPS = (
+    "webnav: APP_ORIGIN begins with https, and nothing says that a proxy ends TLS: every page will lead to itself "
+    "until BEHIND_PROXY=true and TRUSTED_PROXIES (its addresses) are set"
+)
+
+
 class Command(BaseCommand):
     """Start web, workers and beat together until Ctrl-C; the embedded servers stop with the last user of them."""
 
@@ -50,6 +56,8 @@ class Command(BaseCommand):
             self._check_port(bind, port)
         held = self._alone()
         self._check_port(bind, port)
+        if settings.HTTPS and not settings.BEHIND_PROXY:
+            self.stderr.write(LOOPS)
         self._collect_static()
         if sample == "yes" and order_sample():
             self.stdout.write("  The sample datasets are built in the background; Jobs shows how far that is.")
