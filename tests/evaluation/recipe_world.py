@@ -8,7 +8,7 @@ from agents.encoders.embedding import HashEncoder
 from agents.memory.build import embed_workflows
 from agents.models import Workflow
 from agents.words.shown_page import OURS
-from annotations.models import Dataset, Step
+from annotations.models import Dataset
 from tests.agents.llm_server import prompt_text
 from tests.tiny_models import tiny_causal, tiny_cross_encoder, tiny_encoder, tiny_t5
 
@@ -61,7 +61,7 @@ def reply(body: dict[str, Any], place: int = -1) -> str:
 
 def make_workflows(dataset: Dataset) -> list[Workflow]:
     """One workflow of the dataset's first website and one that belongs to none."""
-    website = Step.objects.filter(turn__conversation__dataset=dataset).first().turn.conversation.website
+    website = dataset.websites.order_by("pk").first()
     texts = ["opens the form of a house", "sorts the list of results"]
     rows = [
         Workflow.objects.create(
