@@ -93,3 +93,20 @@ def test_the_ports_and_folders_of_the_manifests_are_those_of_the_image() -> None
     assert service["spec"]["ports"][0]["targetPort"] == port
     assert service["spec"]["selector"] == web["spec"]["selector"]["matchLabels"]
     assert f":{port};" in (DEPLOY / "nginx.conf").read_text()
+
+
+def test_the_proxy_of_the_host_reaches_the_web_service_and_nobody_else_does() -> None:
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    (server,) = re.findall(r"server (\S+:\d+);", (DEPLOY / "nginx.conf").read_text())
+    assert services["web"]["ports"] == [f"{server}:8000"]
+    assert server.startswith("127.0.0.1:")
+    assert [name for name, service in services.items() if "ports" in service] == ["web"]
+
+
+def test_the_image_holds_what_the_locks_name_and_no_secret_of_the_folder() -> None:
+    image, root = (DEPLOY / "Dockerfile").read_text(), DEPLOY.parent.parent
+    locks = {path.stem for path in (root / "webnav_site" / "locks").glob("*.lock")}
+    assert set(re.search(r"for lock in (.*?);", image)[1].split()) == locks
+    assert "pip install --no-cache-dir --require-hashes" in image
+    ignored = (root / ".dockerignore").read_text().split()
+    assert {"var", "**/.env", ".git", ".venv"} <= set(ignored)

@@ -78,6 +78,7 @@ def test_an_endpoint_that_never_ends_its_answer_is_given_up(monkeypatch) -> None
         ({"base_url": "http://example.org:99999/v1"}, "must be an http or https address"),
         ({"base_url": "http://[::1/v1"}, "must be an http or https address"),
         ({"base_url": "http://a b/v1"}, "must be an http or https address"),
+        ({"base_url": "http://１２７.0.0.1/v1"}, "must be an http or https address"),
         ({"timeout": "nan"}, ""),
         ({"timeout": "1e9"}, "at most"),
         ({"concurrency": "32000"}, "at most"),

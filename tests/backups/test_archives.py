@@ -7,6 +7,7 @@ import subprocess
 import tarfile
 import tracemalloc
 from dataclasses import asdict
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -248,6 +249,10 @@ def test_over_existing_data_the_name_must_be_typed(tmp_path: Path, monkeypatch) 
     path = write(tmp_path / "a.tar")
     monkeypatch.setattr("builtins.input", lambda question: "yes")
     with pytest.raises(CommandError, match="not confirmed; nothing was changed"):
+        call_command("restore", path)
+    monkeypatch.undo()
+    monkeypatch.setattr("sys.stdin", StringIO())  # of a script: nobody answers
+    with pytest.raises(CommandError, match=r"nobody can be asked here: --confirm .* replaces everything"):
         call_command("restore", path)
     with pytest.raises(CommandError, match="there is no backup"):
         call_command("restore", tmp_path / "nothing.tar")

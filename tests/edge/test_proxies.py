@@ -59,6 +59,8 @@ def test_only_a_named_proxy_says_that_a_request_came_by_https(peer, believed, se
 @first_is_quick(
     ("wrong", "told"),
     [
+        ({"APP_ORIGIN": "webnav.example"}, "APP_ORIGIN must be like https://webnav.example, without a path"),
+        ({"SNAPSHOT_ORIGIN": "https://a.example/p"}, "SNAPSHOT_ORIGIN must be like https://webnav.example, without a"),
         ({"BEHIND_PROXY": "true"}, "BEHIND_PROXY=true needs TRUSTED_PROXIES: the addresses of the proxies"),
         ({"TRUSTED_PROXIES": "10.0.0.0/8,proxy.example"}, "TRUSTED_PROXIES holds 'proxy.example', which is no address"),
         ({"METRICS_ADDRESSES": "unix"}, "METRICS_ADDRESSES holds 'unix', which is no address and no network"),
