@@ -100,3 +100,15 @@ def test_an_address_that_never_was_leads_nowhere() -> None:
     client = Client()
     client.force_login(User.objects.create_user("someone"))
     assert client.get("/annotate/assignments/7/nothing/").status_code == 404
+
+
+def test_tags_that_scripts_make_have_a_look() -> None:
+    """A class that no style knows is grey: predictions were, once the class had another name."""
+    made = {
+        (path.name, look)
+        for path in (ROOT / "static" / "js").rglob("*.js")
+        for look in re.findall(r"\btag\.([a-z][a-z-]*)\b", path.read_text("utf-8"))
+    }
+    styles = "".join(path.read_text("utf-8") for path in (ROOT / "static" / "css").rglob("*.css"))
+    assert ("side.js", "predicted") in made
+    assert {(name, look) for name, look in made if f".tag.{look}" not in styles} == {("elements.js", "class")}

@@ -107,6 +107,7 @@ def test_arrow_keys_step_and_change_the_address_and_back_works(at, page):
     page.go_back()
     place(page, "step 3 of 8")
     expect(page.locator(".actions-shown").first).to_contain_text("SELECT")
+    expect(page.locator(".actions-shown .tag.predicted")).to_have_text("predicted")
     assert page.url.endswith("/steps/2/")
 
 

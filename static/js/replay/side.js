@@ -97,8 +97,8 @@ export class SidePane {
 
   /** @param {any} detail */
   #decision(detail) {
-    const rows = make("div.actions-shown", {}, this.#named("predicted", "pred", detail.node_id), action(detail));
-    if (detail.gold) rows.append(this.#named("gold", "gold", detail.gold.node_ids[0]), action(detail.gold));
+    const rows = make("div.actions-shown", {}, this.#named("predicted", detail.node_id), action(detail));
+    if (detail.gold) rows.append(this.#named("gold", detail.gold.node_ids[0]), action(detail.gold));
     const said = detail.verdict.join(" · ");
     const judged = said ? make("p.verdict", {}, make("span", {}, said)) : null;
     judged?.classList.add(detail.success ? "right" : "wrong");
@@ -109,12 +109,12 @@ export class SidePane {
     return section("Decision", null, rows, words, ...notes, ...corrections(detail), reword(detail), happened(detail));
   }
 
-  /** A tag that brings its element into view. @param {string} text @param {string} look @param {string} node */
-  #named(text, look, node) {
+  /** A tag that brings its element into view. @param {"predicted" | "gold"} mark @param {string} node */
+  #named(mark, node) {
     const tag = make(
-      `button.plain.tag.${look}`,
+      `button.plain.tag.${mark}`,
       { type: "button", title: node ? "Show it in the page" : null, disabled: !node },
-      text,
+      mark,
     );
     this.#point(tag, node);
     return tag;
@@ -289,7 +289,7 @@ export class SidePane {
         {},
         make("span.n", { title: "Value of what was predicted" }, value),
         make("span.clip", { title: name }, name),
-        ...choice(branch, branches).map((words) => make("span.tag.pred", {}, words)),
+        ...choice(branch, branches).map((words) => make("span.tag.predicted", {}, words)),
       );
       this.#point(head, branch.action.node_id);
       return make("div", {}, head, branch.prediction ? make("p.muted.predicted", {}, branch.prediction) : null);
