@@ -32,12 +32,6 @@ class EndsInTime(bootsteps.StartStopStep):
 
     requires = ("celery.worker.components:Pool",)
 
-    def start(self, worker: StoppedWorker) -> None:
-        """Nothing is there to start."""
-
-    def stop(self, worker: StoppedWorker) -> None:
-        """Nothing is there to stop."""
-
     def close(self, worker: StoppedWorker) -> None:
         if worker.exitcode:
             stopping.ask()
