@@ -122,7 +122,7 @@ TEMPLATES = [
 ]
 
 DATABASES = {"default": postgres(DATABASE_URL)}
-CACHES = sharing.caches(REDIS_URL)
+CACHES = sharing.caches(sharing.redis_address(REDIS_URL))
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LOGIN_URL = "login"

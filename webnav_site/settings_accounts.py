@@ -32,6 +32,8 @@ REQUIRE_MFA_FOR_ADMINS = env_bool("REQUIRE_MFA_FOR_ADMINS")
 # The organisation's own sign-in: OpenID Connect. It lets in who is invited, and everybody of the domains named.
 OIDC_ISSUER = env("OIDC_ISSUER")
 OIDC_ALLOWED_DOMAINS = {domain.lower() for domain in env_list("OIDC_ALLOWED_DOMAINS")}
+if OIDC_ISSUER and not env("OIDC_CLIENT_ID"):
+    raise ValueError("OIDC_ISSUER is set, so OIDC_CLIENT_ID must be too: the name by which the provider knows this app")
 OIDC_APPS = (
     [
         {

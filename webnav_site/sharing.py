@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 CHANNEL_SECONDS = 30
 PART_BYTES = 16 * 1024**2  # of an upload in parts; two parts at a time are held in memory
@@ -46,6 +47,15 @@ def file_storage(env: Callable[..., str]) -> dict[str, Any]:
 
 def _folder(mounted: str) -> dict[str, Any]:
     return {"location": mounted, "shared": True} if mounted else {}
+
+
+def redis_address(url: str) -> str:
+    """The address itself. ValueError where it is none that Redis's client can ask."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"redis", "rediss", "unix"} or not (parts.hostname or parts.path.strip("/")):
+        without_password = url.rpartition("@")[2]
+        raise ValueError(f"REDIS_URL must be redis://host:6379/0, rediss://… or unix://…, got {without_password!r}")
+    return url
 
 
 def caches(redis_url: str) -> dict[str, Any]:

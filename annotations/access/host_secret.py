@@ -70,8 +70,9 @@ def _compare_apart() -> None:
         connection.close()
 
 
-def rotate(forget_old: bool = False) -> None:
-    """Share this host's key from now on. Raises OtherSecret where what the old one closed could not be opened."""
+def rotate(forget_old: bool = False) -> bool:
+    """Share this host's key from now on: whether another was shared before. Raises OtherSecret where what the old one
+    closed could not be opened."""
     shared = SharedSecret.objects.filter(id=THE_ONE).first()
     own, kept = fingerprint(settings.SECRET_KEY), map(fingerprint, settings.SECRET_KEY_FALLBACKS)
     if shared and not forget_old and shared.fingerprint not in {own, *kept}:
@@ -79,7 +80,10 @@ def rotate(forget_old: bool = False) -> None:
             "the old key is not among SECRET_KEY_FALLBACKS: without it everybody signs in anew and sets up one-time "
             "codes again; add it there, or use --forget-old"
         )
+    if shared and shared.fingerprint == own:
+        return False
     SharedSecret.objects.update_or_create(id=THE_ONE, defaults=_columns(own))
+    return True
 
 
 def _columns(own: str) -> dict[str, str]:

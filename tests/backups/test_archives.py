@@ -256,3 +256,5 @@ def test_over_existing_data_the_name_must_be_typed(tmp_path: Path, monkeypatch) 
         call_command("restore", path)
     with pytest.raises(CommandError, match="there is no backup"):
         call_command("restore", tmp_path / "nothing.tar")
+    with pytest.raises(CommandError, match="which backup"):  # as `make restore` asks without FILE
+        call_command("restore", "")

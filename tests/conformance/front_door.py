@@ -37,6 +37,7 @@ class Scripted:
     def __init__(self, replies: Iterable[str]) -> None:
         self.replies = iter(replies)
         self.answered: dict[str, str] = {}
+        self.asked: list[PlannerPrompt] = []
         self.largest = 0  # batch that was asked
 
     def configure(self, **settings: object) -> None:
@@ -47,6 +48,7 @@ class Scripted:
 
     def generate(self, prompts: Sequence[PlannerPrompt], sampling: object = None) -> list[Generated]:
         self.largest = max(self.largest, len(prompts))
+        self.asked += prompts
         return [Generated(self._reply(json.dumps(asdict(prompt))), "", DecisionUsage()) for prompt in prompts]
 
     def _reply(self, prompt: str) -> str:
@@ -82,8 +84,9 @@ class PublishedEvaluation:
         patch.setattr(answering, "_weights", lambda name: self.model)
         patch.setattr(state, "random", SimpleNamespace(Random=self._drawn))
 
-    def run(self, batch_size: int) -> Run:
-        """A study as `evaluate` makes it: every step decided, stored, judged and scored."""
+    def run(self, batch_size: int, recipe: str = "", **changed: str) -> Run:
+        """A study as `evaluate` makes it: every step decided, stored, judged and scored. `changed`: settings, with two
+        underscores for the dot."""
         (self.folder / "config.json").write_text("{}")  # what a folder of weights has
         settings = {
             "rank.kind": "score_file",
@@ -92,9 +95,10 @@ class PublishedEvaluation:
             "plan.model": str(self.folder),
             "recall.memory": "none",
             "batch_size": str(batch_size),
-        }
+        } | {name.replace("__", "."): value for name, value in changed.items()}
+        chosen = [recipe or self.recipe]
         study = running.create_study(
-            user=None, dataset=self.dataset, recipes=[self.recipe], splits=[SPLIT], overrides=settings, publish=False
+            user=None, dataset=self.dataset, recipes=chosen, splits=[SPLIT], overrides=settings, publish=False
         )
         running.run_inline(study)
         run: Run = study.runs.get()

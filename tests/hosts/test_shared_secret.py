@@ -56,7 +56,7 @@ def test_the_first_host_says_which_key_is_shared(settings) -> None:
 
 
 @pytest.mark.django_db
-def test_the_key_is_changed_only_on_purpose(settings) -> None:
+def test_the_key_is_changed_only_on_purpose(settings, capsys) -> None:
     compare()
     old, settings.SECRET_KEY = settings.SECRET_KEY, OTHER
     with pytest.raises(CommandError, match="SECRET_KEY_FALLBACKS"):
@@ -64,6 +64,12 @@ def test_the_key_is_changed_only_on_purpose(settings) -> None:
     settings.SECRET_KEY_FALLBACKS = [old]
     call_command("rotate_secret_key")
     compare()
+    call_command("rotate_secret_key")
+    told = capsys.readouterr().out.splitlines()
+    assert [line.partition(".")[0] for line in told] == [
+        "This SECRET_KEY is shared from now on",
+        "This SECRET_KEY is the shared one already: nothing was changed",
+    ]
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = old, []
     with pytest.raises(OtherSecret):
         compare()

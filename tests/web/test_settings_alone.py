@@ -74,6 +74,26 @@ def test_asking_workers_something_starts_nothing(var: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("REDIS_URL", "foo", "REDIS_URL must be redis://host:6379/0, rediss://… or unix://…, got 'foo'"),
+        ("REDIS_URL", "redis://", "REDIS_URL must be redis://"),
+        ("REDIS_URL", "http://:word@broker.example/0", "got 'broker.example/0'"),
+        ("OIDC_ISSUER", "https://id.example.org", "OIDC_ISSUER is set, so OIDC_CLIENT_ID must be too"),
+    ],
+)
+def test_a_setting_that_cannot_work_is_told_in_a_line(name: str, value: str, told: str, var: Path) -> None:
+    command, env = [sys.executable, "manage.py", "check"], fresh(var) | {name: value}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert done.stderr.startswith("webnav: ")
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.slow
 def test_manage_check_needs_no_server(var: Path) -> None:
     done = python(var, "manage.py", "check")
     assert done.returncode == 0, done.stderr

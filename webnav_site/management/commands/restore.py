@@ -32,6 +32,8 @@ class Command(BaseCommand):
         parser.add_argument("--identity", type=Path, help="file with the age key of an encrypted archive")
 
     def handle(self, *, file: Path, confirm: str, identity: Path | None, **options) -> None:
+        if file == Path():
+            raise CommandError("which backup? make restore FILE=var/backups/….tar; make backup makes one")
         if not file.is_file():
             raise CommandError(f"there is no backup {str(file)!r}; make one with: make backup")
         unpacked = Path(tempfile.mkdtemp(prefix=".restoring-", dir=settings.VAR_DIR))

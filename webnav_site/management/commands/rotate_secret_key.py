@@ -18,7 +18,10 @@ class Command(BaseCommand):
 
     def handle(self, *, forget_old: bool, **options) -> None:
         try:
-            rotate(forget_old)
+            changed = rotate(forget_old)
         except OtherSecret as error:
             raise CommandError(str(error)) from error
-        self.stdout.write("This SECRET_KEY is shared from now on. Restart the other hosts with it.")
+        if changed:
+            self.stdout.write("This SECRET_KEY is shared from now on. Restart the other hosts with it.")
+        else:
+            self.stdout.write("This SECRET_KEY is the shared one already: nothing was changed.")
