@@ -45,6 +45,7 @@ Given that you are on the page of results, this workflow opens the first one.
 [button]  Choose -> CLICK"""
 OTHERS = 4  # elements beside the right one: as many as are drawn, so that chance has no say
 SELF_MAP = {
+    "mindact": {"generation": False, "simplify": False, "rationales": False, "match": False},
     "self-map": {"generation": True, "simplify": True, "rationales": True, "match": True},
     "self-map-mcq": {"generation": False, "simplify": True, "rationales": True, "match": True},
     "self-map-no-rationale": {"generation": True, "simplify": True, "rationales": False, "match": True},
