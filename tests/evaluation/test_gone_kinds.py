@@ -13,6 +13,7 @@ from agents.training.mismatches import unlike_training
 from evaluation.scores.scoring import RunScores
 from evaluation.studies.placing import best_of, queue_for
 from tests import factories
+from tests.quick import first_is_quick
 from tests.signed_in import client_of
 
 pytestmark = pytest.mark.django_db
@@ -53,7 +54,7 @@ def opened(run: Run) -> dict[str, int]:
     return {name: admin.get(path).status_code for name, path in paths.items()}
 
 
-@pytest.mark.parametrize("setting", CHOOSING)
+@first_is_quick("setting", CHOOSING)
 def test_a_run_stays_readable_without_the_package_that_brought_its_kind(setting: str) -> None:
     found = opened(factories.make_run(recipe=without(setting), state="done"))
     assert set(found.values()) == {200}, found

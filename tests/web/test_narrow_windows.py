@@ -78,7 +78,7 @@ def test_a_table_that_is_wider_than_the_window_says_so_and_is_moved_by_keys(
     expect(said).to_be_visible()
     table.focus()
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("document.activeElement.scrollLeft > 0")
+    page.wait_for_function("() => document.activeElement.scrollLeft > 0")
     page.set_viewport_size({"width": 2560, "height": 900})
     expect(page.locator("table.cut")).to_have_count(0)
     expect(said).to_have_count(0)
