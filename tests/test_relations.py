@@ -20,6 +20,7 @@ MEANS_OTHERWISE = {
     "annotations.releases.datasheet": {"scanned"},
     "annotations.releases.scanning": {"scanned"},
     "annotations.tell.audit_views": {"models"},  # a field of its form
+    "annotations.work.verify.curation_page": {"runs"},  # of words in a difference
     "annotations.work.verify.gold": {"runs"},  # of words in a difference
     "annotations.work.verify.page": {"runs"},
 }

@@ -27,6 +27,7 @@ from annotations.jobs import api as jobs
 from annotations.releases.api import ReleaseViewSet
 from annotations.work import api as work
 from annotations.work.verify.api import BulkAcceptViewSet, DisputeViewSet
+from annotations.work.verify.curation_api import CurationViewSet
 from evaluation.guard.api import GuardForecastViewSet, GuardOfDatasetViewSet
 from evaluation.judges.api import JudgesOfStudyViewSet, JudgeVerdictViewSet, JudgingViewSet
 from evaluation.reviews.api import ReviewQueueViewSet, ReviewViewSet
@@ -67,6 +68,7 @@ router.register("assignments", work.AssignmentViewSet)
 router.register("proposals", ProposalViewSet)
 router.register("verdicts", work.VerdictViewSet)
 router.register("disputes", DisputeViewSet)
+router.register("curations", CurationViewSet)
 router.register("bulk-accepts", BulkAcceptViewSet)
 router.register("comments", work.CommentViewSet)
 router.register("releases", ReleaseViewSet)

@@ -76,6 +76,8 @@ PROJECT_PATHS = {
     "BulkAccept": "campaign__project",
     "HeldBack": "bulk__campaign__project",
     "Dispute": "assignment__item__session__campaign__project",
+    "Curation": "first__item__session__campaign__project",
+    "CurationChoice": "curation__first__item__session__campaign__project",
     "Defect": "verdict__assignment__item__session__campaign__project",
     "Comment": "session__campaign__project",
     "Webhook": "project",

@@ -23,6 +23,7 @@ from annotations.models.work.assignments import Assignment
 from annotations.models.work.bulk_accepts import BulkAccept, HeldBack
 from annotations.models.work.campaigns import DEFAULT_RUBRIC, Campaign, Guideline, Stage
 from annotations.models.work.corrections import Correction, CorrectionRefused, TurnCorrection
+from annotations.models.work.curations import Curation, CurationChoice
 from annotations.models.work.disputes import Dispute
 from annotations.models.work.edits import Edit, Proposal
 from annotations.models.work.items import Item
@@ -47,6 +48,8 @@ __all__ = [
     "ConversationTally",
     "Correction",
     "CorrectionRefused",
+    "Curation",
+    "CurationChoice",
     "Dataset",
     "Defect",
     "Delivery",

@@ -10,6 +10,7 @@ from annotations.models import (
     Assignment,
     BulkAccept,
     Campaign,
+    Curation,
     Dataset,
     Defect,
     Redaction,
@@ -162,6 +163,7 @@ def _campaign(campaign: Campaign, told: dict[str, Any]) -> list[str]:
         ("Defects that verifiers named: {}.", _counted(told["defects"])),
         ("Phenomena that annotators marked: {}.", _counted(told["phenomena"])),
         ("{}", figures.unseen()),
+        ("{}", figures.merged()),
     )
     lines += [sentence.format(facts) for sentence, facts in sentences if facts]
     if campaign.proposer:
@@ -224,6 +226,12 @@ class WorkFigures(NamedTuple):
         said = f"{amount(found.accepted, 'verdict')} accepted at once what all checks found in order"
         looked = f"people looked at {found.looked_at:,} that were held back and returned {found.returned:,}"
         return f"{said}; {looked}: {found.through.low:,} to {found.through.high:,} of the others are faulty (95 %)."
+
+    def merged(self) -> str:
+        """A sentence on conversations that a person made of two versions; "" for none."""
+        count = Curation.objects.finished().filter(taken__in=self.work).count()
+        of = f"Of {amount(count, 'conversation')} two people’s versions were made one by somebody who made neither"
+        return f"{of}, difference by difference." if count else ""
 
 
 def _spent(seconds: dict[str, int]) -> str:

@@ -5,7 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from annotations.models import Correction, Dataset, Edit, Redaction, Release, TurnCorrection, Verdict
+from annotations.models import (
+    Correction,
+    Curation,
+    CurationChoice,
+    Dataset,
+    Edit,
+    Redaction,
+    Release,
+    TurnCorrection,
+    Verdict,
+)
 from annotations.releases.datasheet import PLACES
 
 ReleaseReason = dict[str, Any]
@@ -20,13 +30,14 @@ EDITS: dict[str, str] = {
 def reasons_between(older: Release, newer: Release, names: list[str]) -> dict[str, list[ReleaseReason]]:
     """Per conversation, in order of time: {"what", "by": user name or "", "at": ISO time, "why"}.
 
-    Redactions, edits, verdicts and corrections of gold after the older release and up to the newer one; where there
-    are none, the imports of that time, and where there is none either, an import that left no job behind (the command
-    line).
+    Redactions, edits, verdicts, two versions made one and corrections of gold after the older release and up to the
+    newer one; where there are none, the imports of that time, and where there is none either, an import that left no
+    job behind (the command line).
     """
     span = _BetweenReleases(newer.dataset, older.created_at, newer.created_at, names)
     found: dict[str, list[ReleaseReason]] = defaultdict(list)
-    for name, reason in [*span.redactions(), *span.edits(), *span.verdicts(), *span.corrections(), *span.turns()]:
+    judged = [*span.verdicts(), *span.curations(), *span.corrections(), *span.turns()]
+    for name, reason in [*span.redactions(), *span.edits(), *judged]:
         found[name].append(reason)
     imports = span.imports()
     for name in names:
@@ -47,9 +58,9 @@ class _BetweenReleases:
     def _within(self, column: str) -> dict[str, datetime]:
         return {f"{column}__gt": self.since, f"{column}__lte": self.until}
 
-    def _in_work(self) -> dict[str, Any]:
+    def _in_work(self, assignment: str = "assignment") -> dict[str, Any]:
         """The filter for rows about annotations that these conversations were made of."""
-        session = "assignment__item__session"
+        session = f"{assignment}__item__session"
         return {f"{session}__campaign__target": self.dataset, f"{session}__name__in": self.names}
 
     def redactions(self) -> list[tuple[str, ReleaseReason]]:
@@ -91,6 +102,19 @@ class _BetweenReleases:
             what = f"verdict: {verdict.get_outcome_display()}"
             by = verdict.verification.user.get_username()
             found.append((verdict.assignment.item.session.name, _reason(what, by, verdict.created_at, why)))
+        return found
+
+    def curations(self) -> list[tuple[str, ReleaseReason]]:
+        rows = Curation.objects.filter(**self._in_work("first"), **self._within("finished_at"))
+        found = []
+        for row in rows.with_people().prefetch_related("choices"):
+            people, sides = (row.first.user.get_username(), row.second.user.get_username()), row.tally()
+            takes = zip(CurationChoice.Take, (*people, "other words"), strict=True)
+            told = [" and ".join(people), *(f"{sides[take]} × {word}" for take, word in takes if sides[take])]
+            reason = _reason(
+                "two versions made one", row.user.get_username(), row.finished_at or self.until, "; ".join(told)
+            )
+            found.append((row.first.item.session.name, reason))
         return found
 
     def corrections(self) -> list[tuple[str, ReleaseReason]]:

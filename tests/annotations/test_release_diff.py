@@ -1,8 +1,9 @@
 """Differences between releases: what, by whom and why; gold of test splits only for those who may see it."""
 
 import pytest
+from django.utils import timezone
 
-from annotations.models import Conversation, Edit, Step, Turn, Verdict
+from annotations.models import Conversation, Curation, Edit, Step, Turn, Verdict
 from annotations.releases.diffing import Difference, details, word_diff
 from annotations.releases.redacting import redact
 from annotations.releases.scanning import scan_dataset
@@ -135,11 +136,18 @@ def test_changes_of_a_campaign_name_annotator_and_verifier() -> None:
         assignment=rewrite, verification=verification, round=1, version=1, outcome="return", reason="Too short."
     )
     verdict.defects.create(code="unnatural")
+    other = factories.make_assignment(
+        rewrite.item, factories.make_user("annotator", dataset.project, username="other"), slot=1
+    )
+    now = {"first_version": 1, "second_version": 0, "finished_at": timezone.now(), "taken": rewrite}
+    curation = Curation.objects.create(first=rewrite, second=other, user=verifier, **now)
+    curation.choices.create(step=part.first_step, take="a")
     Turn.objects.filter(conversation__source_id="first", index=0).update(instruction="Now that one.")
     (row,) = details(Difference.between(older, released(dataset, "1.1")), ["first"], everything)
     assert [(reason["what"], reason["by"], reason["why"]) for reason in row["reasons"]] == [
         ("annotation", "author", "1 × change of a text"),
         ("verdict: returned", "verifier", "Too short.; unnatural; round 1"),
+        ("two versions made one", "verifier", "author and other; 1 × author"),
     ]
     assert "The campaign “Campaign" in released(dataset, "1.2").datasheet
 

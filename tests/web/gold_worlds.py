@@ -26,6 +26,7 @@ from annotations.models import (
     BulkAccept,
     Conversation,
     Correction,
+    Curation,
     Dispute,
     Membership,
     Proposal,
@@ -272,6 +273,11 @@ def _annotate(gold: str, world: GoldWorld) -> None:
     bulk = BulkAccept.objects.create(campaign=campaign, user=world.people["admin"], size=2, share=10)
     bulk.hold_back([item])
     Dispute.objects.create(assignment=written, round=1, reason=f"Is it {gold}?")
+    other = factories.make_assignment(written.item, world.people["admin"], slot=1, state="submitted")
+    other.parts.update(instruction=f"Do {gold} now", rewrite=f"Do {gold} now")
+    versions = {"first": written, "second": other, "first_version": 0, "second_version": 0}
+    curation = Curation.objects.create(**versions, user=world.people["reviewer"])
+    curation.choices.create(step=_steps(world.hidden)[0], take="a" if gold == "alpha" else "b")
     step = _steps(world.hidden)[1]
     comment = session.comments.create(author=world.people["admin"], text=f"@all it is {gold}", step=step, node_id="4")
     comment.mentions.create(user=world.people["annotator"])

@@ -61,6 +61,8 @@ SHOW_GOLD = {
     *("SourceFile", "Session", "Part", "Edit", "Proposal", "Verdict", "Defect", "Comment", "Mention", "MemorySnippet"),
     "SentBack",
     "Dispute",
+    "Curation",
+    "CurationChoice",
     "Correction",
     "TurnCorrection",
     *(

@@ -151,6 +151,7 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
         "conversation-flag": keys("Conversation"),
         "turn-correction": keys("TurnCorrection"),
         "annotate-dispute": keys("Dispute"),
+        "annotate-curate": each(work, other=[one["pk"] for one in work]),
         "job": keys("Job"),
         "job-state": keys("Job"),
         "job-cancel": keys("Job"),

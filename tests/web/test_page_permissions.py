@@ -144,6 +144,7 @@ PAGES = {
     "annotate-verify-give-back": post("verifications", OWNER),
     "annotate-bulk": get("campaigns", REVIEWERS),
     "annotate-dispute": get("disputes", REVIEWERS),
+    "annotate-curate": get("assignments", REVIEWERS, other="other versions"),
     "annotate-agreement": get("campaigns", REVIEWERS),
     "annotate-make-gold": post("sessions", ADMINS),
     "annotate-feedback": get("assignments", OWNER),

@@ -34,6 +34,7 @@ ANNOTATE = {
     ("POST", "proposals/"),
     ("POST", "assignments/claim/"),
     ("POST", "bulk-accepts/"),
+    ("POST", "curations/"),
     ("POST", "reviews/"),
     ("POST", "datasets/{}/guard-labels/"),
     *(("POST", route) for route in ACTS),

@@ -9,6 +9,7 @@ from annotations.models import (
     BulkAccept,
     Conversation,
     Correction,
+    Curation,
     Dataset,
     Dispute,
     Membership,
@@ -30,6 +31,7 @@ LISTS = (
     *("prompt-packs", "guard-rules"),
     *("models", "trajectories", "studies", "shards", "scores", "reviews", "review-queues", "judge-verdicts"),
     *("campaigns", "sessions", "items", "assignments", "proposals", "verdicts", "bulk-accepts", "disputes", "comments"),
+    "curations",
     "releases",
 )
 # Routes below a row: GET them, or POST to them.
@@ -40,11 +42,12 @@ READS = (
     *("runs/{}/findings/", "studies/{}/metrics/", "studies/{}/metrics.csv", "studies/{}/report/", "jobs/{}/file/"),
     *("datasets/{}/guard-labels/", "datasets/{}/guard-report/", "campaigns/{}/checks/"),
     *("datasets/{}/lessons/", "datasets/{}/lessons.jsonl"),
+    "curations/{}/differences/",
     *("review-queues/{}/progress/", "review-queues/{}/agreement/", "studies/{}/judges/"),
 )
 WRITES = ("jobs/{}/cancel/", "jobs/{}/retry/", "studies/{}/budget/", "studies/{}/cancel/", "studies/{}/resume/")
 ACTS = tuple(f"assignments/{{}}/{what}/" for what in ("take", "edits", "submit", "give-back", "judge"))
-ACTS += ("disputes/{}/decide/",)
+ACTS += ("disputes/{}/decide/", *(f"curations/{{}}/{what}/" for what in ("decide", "undo", "finish")))
 CORRECTING = tuple(
     f"{noun}/{{}}/{what}/"
     for noun in ("corrections", "turn-corrections")
@@ -129,6 +132,10 @@ def _work(dataset: Dataset, conversation: Conversation) -> dict[str, Any]:
     bulk = BulkAccept.objects.create(campaign=campaign, user=verification.user, size=2, share=10)
     bulk.hold_back([item])
     dispute = Dispute.objects.create(assignment=written, round=1)
+    other = factories.make_assignment(written.item, slot=1, state="submitted")
+    other.parts.update(instruction="Book a room for two.", rewrite="Book one for two.")
+    versions = {"first": written, "second": other, "first_version": 0, "second_version": 0}
+    curation = Curation.objects.create(**versions, user=verification.user)
     comment = session.comments.create(author=written.user, text="Is the date said anywhere?")
     concerns = [concern.key for concern in check_dataset(dataset).concerns()]
     maker = factories.make_superuser()
@@ -145,6 +152,8 @@ def _work(dataset: Dataset, conversation: Conversation) -> dict[str, Any]:
         "verdicts": verdict.pk,
         "bulk-accepts": bulk.pk,
         "disputes": dispute.pk,
+        "curations": curation.pk,
+        "other versions": other.pk,
         "comments": comment.pk,
         "releases": release.pk,
     }

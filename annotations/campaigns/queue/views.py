@@ -71,6 +71,7 @@ def _page(request: HttpRequest, reasons: list[tuple[Campaign, str, str]]) -> Htt
         "to_do": [(one, key) for key, one in enumerate(waiting.waiting(signed_in(request)), 1)],
         "reasons": reasons,
         "disputes": waiting.disputes(signed_in(request)).for_deciding(signed_in(request)).count(),
+        "versions": waiting.with_versions(signed_in(request)).count(),
         "may": may,
     }
     return render(request, "annotate/queue.html", context)

@@ -9,7 +9,7 @@ from annotations.access import rules
 from annotations.models import Assignment, Campaign, Dispute, Item, Stage
 from annotations.models.accounts.projects import Account
 from annotations.models.work.disputes import DisputeQuerySet
-from annotations.models.work.queue import FEWEST_FOR_PACE, AssignmentQuerySet
+from annotations.models.work.queue import FEWEST_FOR_PACE, AssignmentQuerySet, ItemQuerySet
 from annotations.shown_progress import span_text
 
 # What waits for verification holds up what is done already, so it comes first.
@@ -90,6 +90,15 @@ def disputes(user: Account) -> DisputeQuerySet:
     project = "assignment__item__session__campaign__project"
     rows = Dispute.objects.live().filter(**{f"{project}__in": rules.projects(user, "review").values("pk")})
     return rules.gold_filter(user, rows, "assignment__item__session__split", project)
+
+
+def with_versions(user: Account) -> ItemQuerySet:
+    """Items of which this person could make one version of two: in projects where they verify, of which they may see
+    the gold, and without a version of their own."""
+    project = "session__campaign__project"
+    rows = Item.objects.with_versions().filter(**{f"{project}__in": rules.projects(user, "review").values("pk")})
+    seen = rules.gold_filter(user, rows, "session__split", project).not_of(user)
+    return seen.select_related("session__campaign").prefetch_related("assignments__user")
 
 
 def _free(user: Account, campaign: Campaign, stage: Stage) -> int:

@@ -53,13 +53,6 @@ class Annotation(models.Model):
             found[-1][1].append(step)
         return found
 
-    def texts_by_range(self, places: dict[int, int]) -> dict[tuple[int, int], str]:
-        """(place of the first step, of the first step after it) -> rewrite, of each part."""
-        parts = sorted(self.parts.all(), key=lambda part: places[part.first_step_id])
-        starts = [places[part.first_step_id] for part in parts]
-        ends = [*starts[1:], len(places)]
-        return {(start, end): part.rewrite for part, start, end in zip(parts, starts, ends, strict=True)}
-
     def contents(self) -> dict[int, dict[str, Any]]:
         """The contents of the parts by first step, in any order."""
         return {part.first_step_id: part.contents() for part in self.parts.all()}

@@ -48,6 +48,7 @@ class Assignment(PersonsLease, Annotation):
         NONE = "", "not reviewed"
         RETURNED = "returned", "returned"
         PASSED = "passed", "passed"
+        NOT_TAKEN = "not_taken", "not taken"
 
     item = models.ForeignKey(Item, models.CASCADE, related_name="assignments")
     slot = models.PositiveSmallIntegerField(help_text="0 … overlap - 1: one person each.")
@@ -254,10 +255,9 @@ class Assignment(PersonsLease, Annotation):
         can."""
         if self.review != self.Reviewed.RETURNED:
             return []
-        if self.item.stage == Stage.DECOMPOSE:
-            since = self.sent_back.unmended().values_list("version", flat=True).first()
-        else:
-            since = self.verdicts.filter(outcome="return").values_list("version", flat=True).last()
+        is_cut = self.item.stage == Stage.DECOMPOSE
+        rows = self.sent_back.unmended() if is_cut else self.verdicts.filter(outcome="return").reverse()
+        since = rows.values_list("version", flat=True).first()
         if since is None or not self.is_as_at(since):
             return []
         return ["Nothing has changed since it was returned: mend what was found first."]

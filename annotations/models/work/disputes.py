@@ -4,7 +4,7 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
 from annotations.models.accounts.projects import Account
@@ -21,7 +21,11 @@ class DisputeQuerySet(models.QuerySet["Dispute"]):
         return self.filter(**{f"{session}__deleted_at": None, f"{session}__campaign__deleted_at": None})
 
     def open(self) -> Self:
-        return self.filter(decided_at=None)
+        return self.filter(decided_at=None, curation=None)
+
+    def closed(self) -> Self:
+        """Disputes that are decided, the last first, and those that somebody's making one of two versions ended."""
+        return self.exclude(decided_at=None, curation=None).order_by(F("decided_at").desc(nulls_last=True), "-pk")
 
     def for_deciding(self, user: Account) -> Self:
         """Open disputes in which this person has no part, neither as author nor as verifier, so that they may decide
@@ -32,7 +36,8 @@ class DisputeQuerySet(models.QuerySet["Dispute"]):
         return self.open().exclude(assignment__user_id=user.pk).exclude(Exists(judged))
 
     def with_people(self) -> Self:
-        return self.select_related("assignment__user", "assignment__item__session__campaign__project", "decided_by")
+        people = ("assignment__user", "decided_by", "curation__user")
+        return self.select_related(*people, "assignment__item__session__campaign__project")
 
 
 @tracked
@@ -46,6 +51,14 @@ class Dispute(models.Model):
     reason = models.TextField(blank=True, max_length=MAX_REASON)
     decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="+")
     decided_at = models.DateTimeField(null=True, blank=True)
+    curation = models.ForeignKey(
+        "Curation",
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="disputes",
+        help_text="What made one of this version and another, so that nothing is left to be decided.",
+    )
 
     objects = DisputeQuerySet.as_manager()
 
@@ -72,6 +85,8 @@ class Dispute(models.Model):
         """Why this person cannot decide the dispute; "" when they can."""
         if self.decided_at is not None:
             return f"{self.decided_by} has decided it."
+        if self.curation is not None:
+            return f"{self.curation.user} has made one of this version and another."
         if self.assignment.user_id == user.pk:
             return "It is about your own work: somebody else decides it."
         if self.verdicts.filter(verification__user_id=user.pk).exists():

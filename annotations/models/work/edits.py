@@ -93,7 +93,7 @@ class Edit(models.Model):
     undoes = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="undone_by")
     proposal = models.ForeignKey("Proposal", models.SET_NULL, null=True, blank=True, related_name="+")
     is_carried = models.BooleanField(
-        default=False, help_text="Made by the workbench when the cuts of a rewrite were mended: nobody can undo it."
+        default=False, help_text="Made when cuts were mended, or two versions became one: nobody can undo it."
     )
     at = models.DateTimeField(auto_now_add=True)
 

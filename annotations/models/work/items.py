@@ -65,6 +65,10 @@ class Item(models.Model):
         """The item's assignments that nobody has given back; `assignments` are best prefetched."""
         return [one for one in self.assignments.all() if one.state != one.State.RELEASED]
 
+    def versions(self) -> "list[Assignment]":
+        """What people have handed in of it, the oldest place first; `assignments` are best prefetched."""
+        return [one for one in self.assignments.all() if one.state == one.State.SUBMITTED]
+
     def hand(self, user: Account, slot: int) -> "Assignment":
         """Give a place of it to a person, with the first parts of their annotation."""
         made = self.assignments.create(user=user, slot=slot, guideline=self.session.campaign.guidelines.first())
@@ -80,6 +84,12 @@ class Item(models.Model):
         """Open a verification again: the same verifiers judge the next round."""
         self.move_to(Item.State.OPEN)
         self.assignments.judge_again(round)
+
+    def call_off(self) -> None:
+        """Close a verification that is not needed any more: whoever has it is free of it."""
+        for one in self.assignments.unfinished().lock():
+            one.free_place()
+        self.move_to(Item.State.DONE)
 
     def outcomes(self, round: int) -> set[str]:
         """The different outcomes of a round's verdicts on a verification; empty until all verifiers have judged."""

@@ -92,6 +92,15 @@ class ItemQuerySet(models.QuerySet["Item"]):
         it."""
         return self if project.shows_gold(user, "test") else self.exclude(session__split__startswith="test")
 
+    def with_versions(self) -> Self:
+        """Rewrites that two people or more have handed in, and of which no version has passed: one can be made of two.
+        Hidden gold items are not verified."""
+        handed_in = self._places().filter(item=OuterRef("pk"), state="submitted").order_by().values("item")
+        counted = Coalesce(Subquery(handed_in.annotate(n=Count("pk")).values("n")), 0)
+        rows = self.filter(stage=Stage.REWRITE, session__released=None, session__is_gold=False)
+        live = rows.filter(session__deleted_at=None, session__campaign__deleted_at=None)
+        return live.alias(handed_in=counted).filter(handed_in__gt=1).order_by("session__position", "id")
+
     def widen(self, overlap: int) -> None:
         """Give each of these items at least so many places."""
         self.filter(overlap__lt=overlap).update(overlap=overlap)

@@ -5,6 +5,8 @@ from django.contrib import admin
 from annotations.admin_base import MadeElsewhere, ShowsGold
 from annotations.models import (
     BulkAccept,
+    Curation,
+    CurationChoice,
     Defect,
     Dispute,
     HeldBack,
@@ -48,6 +50,20 @@ class DisputeAdmin(MadeElsewhere, ShowsGold):
     list_select_related = ["decided_by", "assignment__user", "assignment__item__session"]
     list_filter = ["outcome"]
     search_fields = ["reason", "assignment__item__session__name"]
+
+
+@admin.register(Curation)
+class CurationAdmin(MadeElsewhere, ShowsGold):
+    list_display = ["first_id", "second_id", "user", "begun_at", "finished_at", "taken_id"]
+    list_select_related = ["user", "first__user", "first__item__session", "second__user", "second__item__session"]
+    search_fields = ["first__item__session__name", "user__username"]
+
+
+@admin.register(CurationChoice)
+class CurationChoiceAdmin(MadeElsewhere, ShowsGold):
+    list_display = ["curation_id", "step_id", "take", "made_at"]
+    list_filter = ["take"]
+    search_fields = ["curation__first__item__session__name"]
 
 
 @admin.register(Defect)

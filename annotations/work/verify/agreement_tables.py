@@ -8,8 +8,9 @@ from typing import Any
 
 from annotations import agreement
 from annotations.agreement import Agreement, Counts
-from annotations.models import Assignment, Campaign, Dispute, Stage, Verdict
+from annotations.models import Assignment, Campaign, Curation, Dispute, Stage, Verdict
 from annotations.models.accounts.projects import User
+from annotations.models.work.curations import CurationQuerySet
 from annotations.models.work.disputes import DisputeQuerySet
 from annotations.text.segmentation import boundary_similarity, cuts_of
 
@@ -32,21 +33,31 @@ class PairRow:
 
 @dataclass
 class RightRow:
-    """How often a verifier's verdict stood, among disputes in which somebody decided."""
+    """How often somebody was right where another person decided: a verifier whose verdict stood in a dispute, an author
+    whose words or cuts were taken where two versions differed (other words prove neither right)."""
 
     user: User
     verdicts: int = 0
     verdicts_n: int = 0
+    differences: int = 0
+    differences_n: int = 0
 
     @classmethod
-    def of(cls, disputes: DisputeQuerySet) -> list["RightRow"]:
-        """A row for each verifier of the disputes that are decided, by name."""
+    def of(cls, disputes: DisputeQuerySet, curations: CurationQuerySet) -> list["RightRow"]:
+        """A row for each verifier of the disputes that are decided, and for each author of two versions of which one
+        was made, by name."""
         rows: dict[Any, RightRow] = {}
         for dispute in disputes.live().exclude(decided_at=None):
             for verdict in dispute.verdicts:
                 row = rows.setdefault(verdict.verification.user, cls(verdict.verification.user))
                 row.verdicts += verdict.outcome == dispute.outcome
                 row.verdicts_n += 1
+        for curation in curations.live().finished().with_people().prefetch_related("choices"):
+            taken = curation.tally()
+            for side, version in zip("ab", (curation.first, curation.second), strict=True):
+                row = rows.setdefault(version.user, cls(version.user))
+                row.differences += taken[side]
+                row.differences_n += taken.total()
         return sorted(rows.values(), key=lambda row: row.user.get_username())
 
 
@@ -97,12 +108,16 @@ class CampaignAgreement:
             kappa=_kappa(judged, kind),
             kappa_kind=kind,
             pairs=_pair_rows(cuts, words, judged),
-            right=RightRow.of(Dispute.objects.filter(assignment__item__session__campaign=self.campaign)),
+            right=RightRow.of(
+                Dispute.objects.filter(assignment__item__session__campaign=self.campaign),
+                Curation.objects.filter(first__item__session__campaign=self.campaign),
+            ),
             by_code=self._by_code(judged, kind),
         )
 
     def _annotations(self) -> tuple[_Agreements, _Agreements]:
-        """Boundary similarity of decompositions, and chrF of rewrites where both have a part of the same steps."""
+        """Boundary similarity of decompositions, and chrF of rewrites where both have a part of the same steps; of
+        versions of which one was made, as their authors handed them in."""
         cuts, words = _Agreements(), _Agreements()
         rows = Assignment.objects.filter(
             item__session__campaign=self.campaign,
@@ -110,6 +125,7 @@ class CampaignAgreement:
             item__stage__in=[Stage.DECOMPOSE, Stage.REWRITE],
             state=Assignment.State.SUBMITTED,
         )
+        before = Curation.objects.before(self.campaign)
         groups: dict[int, list[Assignment]] = defaultdict(list)
         for row in rows.select_related("user", "item__session").prefetch_related("parts").order_by("user_id"):
             groups[row.item_id].append(row)
@@ -118,20 +134,17 @@ class CampaignAgreement:
                 continue
             session = group[0].item.session
             order = session.places()
-            for first, second in combinations(group, 2):
+            made = [one.contents_at(before[one.pk]) if one.pk in before else one.contents() for one in group]
+            for (first, ours), (second, theirs) in combinations(zip(group, made, strict=True), 2):
                 pair = first.user, second.user
                 if group[0].item.stage == Stage.DECOMPOSE:
-                    pieces = [(part.first_step_id for part in one.parts.all()) for one in (first, second)]
-                    one_cuts, other_cuts = (cuts_of(firsts, order) for firsts in pieces)
+                    one_cuts, other_cuts = cuts_of(ours, order), cuts_of(theirs, order)
                     cuts.add(session.pk, pair, [boundary_similarity(one_cuts, other_cuts, len(order))])
                 else:
-                    words.add(session.pk, pair, self._same_parts(first, second, order))
+                    one_texts, other_texts = _by_range(ours, order), _by_range(theirs, order)
+                    same = [place for place in one_texts if place in other_texts]
+                    words.add(session.pk, pair, [agreement.chrf(one_texts[at], other_texts[at]) for at in same])
         return cuts, words
-
-    @staticmethod
-    def _same_parts(first: Assignment, second: Assignment, order: dict[int, int]) -> list[float]:
-        ours, theirs = first.texts_by_range(order), second.texts_by_range(order)
-        return [agreement.chrf(ours[place], theirs[place]) for place in ours if place in theirs]
 
     def _judgements(self) -> list[dict[str, Any]]:
         """For each entry of the rubric and each version that several people have judged: {session, code, who: {user:
@@ -163,6 +176,13 @@ class CampaignAgreement:
             share = sum(ratings) / len(ratings) if ratings else None
             found.append(entry | {"kappa": _kappa(rows, kind), "share": share})
         return found
+
+
+def _by_range(made: dict[int, dict[str, Any]], places: dict[int, int]) -> dict[tuple[int, int], str]:
+    """(place of the first step, of the first step after it) -> rewrite, of each part."""
+    starts = sorted((places[step], step) for step in made)
+    ends = [*(start for start, _ in starts[1:]), len(places)]
+    return {(start, end): made[step]["rewrite"] for (start, step), end in zip(starts, ends, strict=True)}
 
 
 def _mean_of(tally: _Agreements) -> Agreement:

@@ -20,6 +20,7 @@ from annotations.desk.write.api import UNREADY, AssignmentActions, StandingSeria
 from annotations.desk.write.opening import AboutAnnotations
 from annotations.desk.write.refusals import declined
 from annotations.models import BulkAccept, Campaign, Dispute, Scope, Verdict
+from annotations.models.work.disputes import DisputeQuerySet
 from annotations.work.verify import bulk, verdicts
 
 
@@ -54,7 +55,8 @@ class VerificationActions(AssignmentActions):
 
 
 class DisputeSerializer(serializers.ModelSerializer):
-    """`verdicts`: those that differ; `outcome`: what was decided, "" before that."""
+    """`verdicts`: those that differ; `outcome`: what was decided, "" before that; `curation`: what made one of this
+    version and another, so that nothing is left to be decided."""
 
     verdicts = serializers.SerializerMethodField()
 
@@ -62,7 +64,7 @@ class DisputeSerializer(serializers.ModelSerializer):
         model = Dispute
         fields = [
             *("id", "assignment", "round", "verdicts", "opened_at"),
-            *("outcome", "reason", "decided_by", "decided_at"),
+            *("outcome", "reason", "decided_by", "decided_at", "curation"),
         ]
 
     def get_verdicts(self, dispute: Dispute) -> list[int]:
@@ -77,7 +79,10 @@ class DecisionRequestSerializer(serializers.Serializer):
 class OfDispute(filters.FilterSet):
     assignment = filters.NumberFilter()
     campaign = filters.NumberFilter(field_name="assignment__item__session__campaign")
-    is_open = filters.BooleanFilter(field_name="decided_at", lookup_expr="isnull")
+    is_open = filters.BooleanFilter(method="waiting")
+
+    def waiting(self, rows: DisputeQuerySet, name: str, value: bool) -> DisputeQuerySet:
+        return rows.open() if value else rows.closed()
 
 
 class DisputeViewSet(AboutAnnotations):

@@ -15,16 +15,21 @@ from annotations.paging import page_of
 from annotations.work.verify import verdicts
 from annotations.work.verify.page import shown_clauses, shown_turns, told
 
+SHOWN = 50  # items with two versions
+
 
 @require_GET
 def disputes(request: HttpRequest) -> HttpResponse:
-    """The disputes that wait, first those that the user may decide, and those that are decided."""
+    """The disputes that wait, first those that the user may decide, and those that are decided; items of which they
+    may make one version of two."""
+    versions = waiting.with_versions(signed_in(request))
     rows = waiting.disputes(signed_in(request))
     mine = rows.for_deciding(signed_in(request))
     context = {
         "mine": mine.with_people(),
         "others": rows.open().exclude(pk__in=mine.values("pk")).with_people(),
-        "page": page_of(request, rows.exclude(decided_at=None).with_people().order_by("-decided_at", "-pk")),
+        "versions": versions[:SHOWN],
+        "page": page_of(request, rows.closed().with_people()),
     }
     return render(request, "annotate/disputes.html", context)
 
@@ -50,6 +55,7 @@ def dispute(request: HttpRequest, pk: int) -> HttpResponse:
         "clauses": shown_clauses(shown["clauses"], turns),
         "verdicts": [told(one, session.campaign.rubric, turns) for one in found.verdicts],
         "why_not": found.why_not_decided_by(signed_in(request)),
+        "others": [one for one in found.assignment.item.versions() if one.pk != found.assignment_id],
     }
     return render(request, "annotate/dispute.html", context)
 

@@ -130,6 +130,7 @@ def other_versions(subject: Assignment, shown: dict[str, Any]) -> list[dict[str,
         same = [agreement.chrf(mine[step], theirs[step]) for step in mine if step in theirs]
         found.append(
             {
+                "pk": row.pk,
                 "user": row.user,
                 "cuts": boundary_similarity(my_cuts, their_cuts, len(places)),
                 "words": sum(same) / len(same),  # both begin at the first step, so one part is common
@@ -180,13 +181,13 @@ def _shown_changes(change: PartChange) -> list[ShownChange]:
     for name in change.fields:
         before, after = (change.before or {})[name], (change.after or {})[name]
         if name == "mentions":
-            before, after = _listed(before), _listed(after)
+            before, after = listed(before), listed(after)
         gone, come = diff.changed(before, after)
         found.append(ShownChange(name, diff.runs(before, gone), diff.runs(after, come)))
     return found
 
 
-def _listed(mentions: list[dict[str, Any]]) -> str:
+def listed(mentions: list[dict[str, Any]]) -> str:
     """Mentions written as words, so that they can be compared like texts."""
     return " · ".join(
         f"{m['phenomenon']} “{m.get('text', '')}”"

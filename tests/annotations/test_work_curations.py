@@ -1,0 +1,341 @@
+"""Two people's versions of one rewrite: what both say stands, a further person decides the rest, and one version
+passes; who was right is counted."""
+
+import pytest
+from django.core.exceptions import PermissionDenied
+from django.utils import timezone
+
+from annotations.models import Assignment, Campaign, Curation, Dispute, Item, NotReady, Part, VerdictRefused
+from annotations.models.accounts.projects import Account
+from annotations.releases.datasheet import WorkFigures
+from annotations.work.verify import verdicts
+from annotations.work.verify.agreement_tables import CampaignAgreement
+from annotations.work.verify.curating import Curating
+from tests import factories
+from tests.annotations.work_world import SAID, add_parts, make_rewrite, make_verification
+from tests.signed_in import client_of
+from tests.web.api_schema import api_schema
+from tests.web.reading import source
+from tests.web.test_schema import _as_json_schema, check_answer
+
+pytestmark = pytest.mark.django_db
+OTHERS = ("Find  red shoes. ", "Now by price, please.")  # the first differs by spaces alone
+Pair = tuple[Assignment, Assignment]
+
+
+def make_pair(first: tuple[str, ...] = SAID, second: tuple[str, ...] = OTHERS, every: int = 3, **fields) -> Pair:
+    """Two people's versions of a session of six steps; the first has a cut before the fourth, the second one every so
+    many steps."""
+    one = make_rewrite(factories.make_session(tasks=2, steps=3, **fields), first)
+    other = make_rewrite(one.item.session, ())
+    add_parts(other, second, every)
+    return one, other
+
+
+@pytest.fixture
+def pair() -> Pair:
+    return make_pair()
+
+
+def a_third(pair: Pair, role: str = "reviewer") -> Account:
+    return factories.make_user(role, pair[0].item.session.campaign.project)
+
+
+def begun(pair: Pair, user: Account | None = None) -> Curating:
+    user = user or a_third(pair)
+    return Curating(Curation.objects.begin(user, *again(pair)), user)
+
+
+def again(pair: Pair) -> Pair:
+    first, second = (Assignment.objects.select_related("item__session", "user").get(pk=one.pk) for one in pair)
+    return first, second
+
+
+def steps_of(pair: Pair) -> list[int]:
+    return list(pair[0].item.session.places())
+
+
+def said(assignment: Assignment) -> list[str]:
+    return [part.rewrite for part in assignment.ordered_parts()]
+
+
+def test_what_both_say_needs_no_decision_and_spaces_are_no_difference(pair: Pair) -> None:
+    curation = begun(pair).curation
+    assert [one.differs_in for one in curation.stretches] == ["", "words"]
+    assert list(curation.differing()) == [steps_of(pair)[3]]
+
+
+def test_a_decision_replaces_the_one_before_until_it_is_undone(pair: Pair) -> None:
+    curating, step = begun(pair), steps_of(pair)[3]
+    for take in ("a", "b", "b"):
+        curating.decide(step, take)
+    assert [one.take for one in curating.curation.choices.all()] == ["a", "b"]
+    kept = begun(pair, curating.user).curation  # as somebody finds it who comes back
+    assert kept.standing()[step].take == "b"
+    assert curating.undo() == step
+    assert kept.standing()[step].take == "a"
+    assert (curating.undo(), curating.undo()) == (step, None)
+    assert kept.standing() == {}
+
+
+def test_the_version_from_which_more_is_taken_passes_and_the_other_is_closed(pair: Pair) -> None:
+    waiting = [make_verification(one, state="in_progress") for one in pair]
+    curating, later = begun(pair), begun(pair)
+    with pytest.raises(NotReady, match="1 of 1"):
+        curating.finish()
+    for one in (curating, later):
+        one.decide(steps_of(pair)[3], "b")
+    curating.finish()
+    with pytest.raises(VerdictRefused, match="passed already"):
+        later.finish()
+    first, second = again(pair)
+    assert (first.review, second.review, first.state) == ("not_taken", "passed", "submitted")
+    session = second.item.session
+    assert second.item.state == Item.State.DONE
+    assert [turn.instruction for turn in session.released.turns.order_by("index")] == list(OTHERS)
+    assert {one.item.state for one in Assignment.objects.filter(pk__in=[row.pk for row in waiting])} == {"done"}
+    assert {one.state for one in Assignment.objects.filter(pk__in=[row.pk for row in waiting])} == {"released"}
+    assert second.edits.count() == 0, "nothing was taken from the other one"
+    with pytest.raises(VerdictRefused, match="has made one of both"):
+        begun(pair)
+    with pytest.raises(VerdictRefused, match="given back"):
+        verdicts.give(waiting[0], "accept", {}, "", [])
+
+
+def test_what_is_taken_from_the_other_version_is_edited_in_by_the_curator() -> None:
+    pair = make_pair(("One.", "Two."), ("Uno.", "Dos."))
+    curating, (start, *_, cut) = begun(pair), steps_of(pair)[:4]
+    curating.decide(start, "b")
+    curating.decide(cut, "own", [{"step": cut, "instruction": "Second.", "rewrite": " Second, then. "}])
+    taken = curating.finish()
+    assert taken == pair[1]
+    assert said(taken) == ["Uno.", "Second, then."]
+    edits = taken.edits.all()
+    assert {edit.user for edit in edits} == {curating.user}
+    assert all(edit.is_carried for edit in edits), "its author cannot undo them"
+    assert taken.contents_at(0) == {start: says("Uno."), cut: says("Dos.")}
+    assert (taken.user, taken.version) == (pair[1].user, edits.count())
+
+
+def says(text: str) -> dict:
+    return {"instruction": text, "rewrite": text, "mentions": []}
+
+
+def test_cuts_that_differ_are_decided_with_all_that_lies_between_cuts_of_both() -> None:
+    pair = make_pair(("One.", "Two."), ("Uno.", "Dos.", "Tres."), every=2)
+    curating, steps = begun(pair), steps_of(pair)
+    (one,) = curating.curation.differing().values()
+    assert (one.differs_in, one.steps) == ("cuts", steps)
+    with pytest.raises(VerdictRefused, match="begin with the stretch"):
+        curating.decide(steps[0], "own", [{"step": steps[1], "instruction": "x", "rewrite": "x"}])
+    with pytest.raises(VerdictRefused, match="an instruction and a rewrite"):
+        curating.decide(steps[0], "own", [{"step": steps[0], "instruction": "x", "rewrite": " "}])
+    with pytest.raises(VerdictRefused, match="say the same"):
+        curating.decide(steps[2], "a")
+    with pytest.raises(VerdictRefused, match="Take a, b"):
+        curating.decide(steps[0], "c")
+    curating.decide(steps[0], "b")
+    assert said(curating.finish()) == ["Uno.", "Dos.", "Tres."]
+
+
+def test_a_cut_of_ones_own_goes_into_the_first_version() -> None:
+    pair = make_pair(("One.", "Two."), ("Uno.", "Dos.", "Tres."), every=2)
+    curating, steps = begun(pair), steps_of(pair)
+    parts = [{"step": step, "instruction": text, "rewrite": text} for step, text in zip(steps[::5], "AB", strict=True)]
+    curating.decide(steps[0], "own", parts)
+    taken = curating.finish()
+    assert taken == pair[0]
+    assert [(part.first_step_id, part.rewrite) for part in taken.ordered_parts()] == [(steps[0], "A"), (steps[5], "B")]
+
+
+def test_mentions_are_a_difference_and_stay_with_words_that_are_kept() -> None:
+    pair = make_pair(("Find shoes.", "Sort them."), ("Find shoes.", "Sort them."))
+    step = steps_of(pair)[3]
+    to = {"step": steps_of(pair)[0], "start": 5, "end": 10, "text": "shoes"}
+    mention = {"id": "m", "phenomenon": "pronoun", "start": 5, "end": 9, "text": "them", "antecedent": to}
+    Part.objects.filter(assignment=pair[1], first_step=step).update(mentions=[mention])
+    curating = begun(pair)
+    assert [one.differs_in for one in curating.curation.differing().values()] == ["mentions"]
+    curating.decide(step, "own", [{"step": step, "instruction": "Sort shoes.", "rewrite": "Please sort them."}])
+    taken = curating.finish()
+    assert taken == pair[0]
+    assert [(one["start"], one["text"]) for part in taken.parts.all() for one in part.mentions] == [(12, "them")]
+
+
+def test_mentions_of_the_version_that_is_taken_go_over() -> None:
+    pair = make_pair((), ("Find shoes.", "Sort them.", "Pay now."), every=2)
+    add_parts(pair[0], ("Find shoes.", "Sort them.", "Pay."), every=2)
+    steps = steps_of(pair)
+    mention = {"id": "m", "phenomenon": "pronoun", "start": 5, "end": 9, "text": "them", "antecedent": None}
+    Part.objects.filter(assignment=pair[1], first_step=steps[2]).update(mentions=[mention])
+    curating = begun(pair)
+    curating.decide(steps[2], "b")
+    curating.decide(steps[4], "a")
+    taken = curating.finish()
+    assert taken == pair[0], "the first of equals"
+    assert [part.mentions for part in taken.ordered_parts()] == [[], [mention], []]
+
+
+def test_who_has_a_version_of_it_does_not_curate_and_neither_does_who_may_not_verify(pair: Pair) -> None:
+    author = pair[0].user
+    author.memberships.update(role="admin")
+    with pytest.raises(VerdictRefused, match="is yours"):
+        begun(pair, author)
+    curating = begun(pair)
+    curating.user.memberships.update(role="annotator")
+    with pytest.raises(PermissionDenied):
+        curating.decide(steps_of(pair)[3], "a")
+    with pytest.raises(VerdictRefused, match="begin with your own"):
+        Curating(curating.curation, a_third(pair)).undo()
+
+
+def test_versions_that_are_not_handed_in_or_hidden_gold_are_not_curated(pair: Pair) -> None:
+    Assignment.objects.filter(pk=pair[1].pk).update(state="in_progress")
+    with pytest.raises(VerdictRefused, match="is not handed in"):
+        begun(pair)
+    gold = make_pair(is_gold=True)
+    with pytest.raises(VerdictRefused, match="nothing to merge"):
+        begun(gold)
+    passed = make_pair()
+    verdicts.give(make_verification(passed[0]), "accept", {}, "", [])
+    with pytest.raises(VerdictRefused, match="passed already"):
+        begun(passed)
+
+
+def test_a_version_that_was_returned_and_mended_is_compared_anew(pair: Pair) -> None:
+    curating = begun(pair)
+    curating.decide(steps_of(pair)[3], "b")
+    Assignment.objects.filter(pk=pair[1].pk).update(version=1)
+    with pytest.raises(VerdictRefused, match="has changed"):
+        curating.finish()
+    assert begun(pair, curating.user).curation.standing() == {}
+
+
+def test_a_dispute_about_one_of_them_is_left_and_its_verifiers_do_not_curate(pair: Pair) -> None:
+    first, second = make_verification(pair[0], overlap=2), make_verification(pair[0])
+    verdicts.give(first, "accept", {}, "", [])
+    verdicts.give(second, "return", {}, "No.", [])
+    with pytest.raises(VerdictRefused, match="between you"):
+        begun(pair, first.user)
+    curating = begun(pair)
+    curating.decide(steps_of(pair)[3], "a")
+    curating.finish()
+    dispute = Dispute.objects.get()
+    assert (dispute.curation, dispute.decided_at) == (curating.curation, None)
+    assert not Dispute.objects.open().exists()
+    with pytest.raises(VerdictRefused, match="made one of this version"):
+        verdicts.decide(dispute, a_third(pair), "accept", "")
+    page = source(client_of(a_third(pair)).get("/annotate/disputes/"))
+    assert "made one with another version" in page
+
+
+def test_who_was_right_is_counted_and_agreement_is_of_what_was_handed_in() -> None:
+    pair = make_pair(("One.", "Two."), ("Uno.", "Two, now."))
+    campaign = pair[0].item.session.campaign
+    before = CampaignAgreement(campaign).report().words
+    curating, steps = begun(pair), steps_of(pair)
+    curating.decide(steps[0], "a")
+    curating.decide(steps[3], "own", [{"step": steps[3], "instruction": "Three.", "rewrite": "Three."}])
+    curating.finish()
+    report = CampaignAgreement(campaign).report()
+    found = {row.user: (row.differences, row.differences_n) for row in report.right}
+    assert found == {pair[0].user: (1, 2), pair[1].user: (0, 2)}
+    assert report.words == before
+    page = source(client_of(a_third(pair)).get(f"/annotate/campaigns/{campaign.pk}/agreement/"))
+    assert "Own version taken" in page
+    campaign.refresh_from_db()
+    Assignment.objects.update(submitted_at=timezone.now())
+    assert "two people’s versions" in WorkFigures.of(campaign).merged()
+
+
+@pytest.mark.slow
+def test_the_page_shows_what_differs_and_keeps_what_is_decided(pair: Pair) -> None:
+    third, (first, second), step = a_third(pair), pair, steps_of(pair)[3]
+    client, url = client_of(third), f"/annotate/curate/{second.pk}/{first.pk}/"
+    page = source(client.get(url))
+    assert '<span class="del">Sort' in page
+    assert "1 of 1" in page
+    assert page.count('class="agreed"') == page.count("data-difference") == 1
+    assert "Not decided yet" in client.post(url, {"do": "finish"}, follow=True).content.decode()
+    answer = client.post(url, {"step": step, "take": "b"})
+    assert answer["Location"] == f"/annotate/curate/{first.pk}/{second.pk}/#at-{step}"
+    assert 'data-decided="b"' in source(client.get(url))
+    assert 'data-decided="b"' not in source(client_of(a_third(pair)).get(url)), "each has their own decisions"
+    client.post(url, {"do": "undo"})
+    assert 'data-decided="b"' not in source(client.get(url))
+    own = {"step": step, "take": "own", "part": step, "instruction": "Sort.", "rewrite": "Sort\r\nthem."}
+    client.post(url, own)
+    assert "Sort\nthem." in client.get(url).content.decode()
+    assert client.post(url, {"do": "finish"})["Location"] == "/annotate/disputes/"
+    assert said(again(pair)[0]) == [SAID[0], "Sort\nthem."]
+    assert "has made one of both" in source(client_of(a_third(pair)).get(url))
+
+
+@pytest.mark.slow
+def test_the_page_is_for_those_who_may_decide_and_see_the_gold(pair: Pair) -> None:
+    url = "/annotate/curate/{}/{}/".format(*(one.pk for one in pair))
+    assert client_of(factories.make_user("reviewer")).get(url).status_code == 404
+    assert client_of(a_third(pair, "annotator")).get(url).status_code == 403
+    author = pair[1].user
+    author.memberships.update(role="reviewer")
+    page = source(client_of(author).get(url))
+    assert "somebody else decides" in page
+    assert 'value="finish"' not in page
+    assert client_of(a_third(pair)).get(f"/annotate/curate/{pair[0].pk}/{pair[0].pk}/").status_code == 404
+    assert client_of(a_third(pair)).get(f"/annotate/curate/{pair[0].pk}/{make_rewrite().pk}/").status_code == 404
+    hidden = make_pair(split="test_task")
+    url = "/annotate/curate/{}/{}/".format(*(one.pk for one in hidden))
+    assert client_of(a_third(hidden)).get(url).status_code == 403
+    assert url not in source(client_of(a_third(hidden)).get("/annotate/disputes/"))
+
+
+@pytest.mark.slow
+def test_it_is_reached_from_the_list_a_verification_and_a_dispute(pair: Pair) -> None:
+    url = "/annotate/curate/{}/{}/".format(*(one.pk for one in pair))
+    assert url in source(client_of(a_third(pair)).get("/annotate/disputes/"))
+    assert "1 item</a> has two versions" in source(client_of(a_third(pair)).get("/annotate/"))
+    assert "two versions" not in source(client_of(pair[1].user).get("/annotate/"))
+    pair[0].user.memberships.update(role="reviewer")
+    assert url not in source(client_of(pair[0].user).get("/annotate/disputes/"))
+    first, second = make_verification(pair[0], overlap=2), make_verification(pair[0])
+    assert url in source(client_of(first.user).get(f"/annotate/verify/{first.pk}/"))
+    verdicts.give(first, "accept", {}, "", [])
+    verdicts.give(second, "return", {}, "No.", [])
+    page = f"/annotate/disputes/{Dispute.objects.get().pk}/"
+    assert url in source(client_of(a_third(pair)).get(page))
+    assert url not in source(client_of(first.user).get(page))
+
+
+@pytest.mark.slow
+def test_it_is_done_over_rest_by_the_same_rules(pair: Pair) -> None:
+    schema, client, step = _as_json_schema(api_schema()), client_of(a_third(pair)), steps_of(pair)[3]
+    Campaign.objects.update(blind=False)  # so that it exists for annotators
+    keys = {"first": pair[1].pk, "second": pair[0].pk}
+
+    def post(route: str, body: dict | None = None, by=client, **headers):
+        return by.post(f"/api/{route}", body or {}, content_type="application/json", **headers)
+
+    assert post("curations/", keys, client_of(a_third(pair, "annotator"))).status_code == 403
+    assert post("curations/", keys | {"second": make_rewrite().pk}).status_code == 400
+    made = post("curations/", keys)
+    check_answer(schema, "curations/", made, 201, "post")
+    assert post("curations/", keys).json() == made.json(), "it is begun once"
+    own = f"curations/{made.json()['id']}"
+    check_answer(schema, "curations/{}/finish/", post(f"{own}/finish/"), 422, "post")
+    others = client_of(a_third(pair))
+    assert post(f"{own}/decide/", {"step": step, "take": "a"}, others).status_code == 422
+    assert post(f"{own}/decide/", {"step": step, "take": "z"}).status_code == 400
+    for take in ("a", "b"):
+        done = post(f"{own}/decide/", {"step": step, "take": take})
+        check_answer(schema, "curations/{}/decide/", done, 200, "post")
+    first, again_ = (post(f"{own}/undo/", HTTP_IDEMPOTENCY_KEY="once") for _ in range(2))
+    assert first.json() == again_.json()
+    (told,) = others.get(f"/api/{own}/differences/").json()
+    assert (told["step"], told["differs_in"], told["take"]) == (step, "words", "a")
+    assert [part["rewrite"] for part in told["b"]] == [OTHERS[1]]
+    done = post(f"{own}/finish/")
+    check_answer(schema, "curations/{}/finish/", done, 200, "post")
+    assert done.json()["taken"] == pair[0].pk
+    assert post(f"{own}/finish/").status_code == 422
+    (listed,) = client.get(f"/api/curations/?assignment={pair[1].pk}&is_open=false").json()["results"]
+    assert listed == done.json()
