@@ -58,15 +58,16 @@ def submit(assignment: Assignment) -> None:
 
 @transaction.atomic
 def passed(subject: Assignment) -> None:
-    """The verifiers accept an annotation. The first of a session becomes a conversation of the target dataset."""
+    """An annotation is accepted, by its verifiers or as one that was made of two. The first rewrite of a session
+    becomes a conversation of the target dataset."""
     item = subject.lock()
     subject.pass_()
-    judge(item.session.proposals.unjudged(), subject, passed=True)
-    session = (
-        Session.objects.select_for_update(of=("self",)).select_related("campaign", "website").get(pk=item.session_id)
-    )
-    if session.released_id is None and not session.is_gold:
-        session.keep_released(publish(session, subject))
+    if item.stage == Stage.REWRITE:
+        judge(item.session.proposals.unjudged(), subject, passed=True)
+        sessions = Session.objects.select_for_update(of=("self",)).select_related("campaign", "website")
+        session = sessions.get(pk=item.session_id)
+        if session.released_id is None and not session.is_gold:
+            session.keep_released(publish(session, subject))
     item.move_to(Item.State.DONE)
     _tell("item.passed", subject)
 

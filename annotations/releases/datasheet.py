@@ -229,7 +229,8 @@ class WorkFigures(NamedTuple):
 
     def merged(self) -> str:
         """A sentence on conversations that a person made of two versions; "" for none."""
-        count = Curation.objects.finished().filter(taken__in=self.work).count()
+        rows = Curation.objects.finished().filter(taken__in=self.work)
+        count = rows.values("taken__item__session").distinct().order_by().count()
         of = f"Of {amount(count, 'conversation')} two people’s versions were made one by somebody who made neither"
         return f"{of}, difference by difference." if count else ""
 

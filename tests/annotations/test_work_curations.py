@@ -5,6 +5,8 @@ import pytest
 from django.core.exceptions import PermissionDenied
 from django.utils import timezone
 
+from annotations.campaigns.queue import waiting
+from annotations.desk import moving_on
 from annotations.models import Assignment, Campaign, Curation, Dispute, Item, NotReady, Part, VerdictRefused
 from annotations.models.accounts.projects import Account
 from annotations.releases.datasheet import WorkFigures
@@ -12,7 +14,7 @@ from annotations.work.verify import verdicts
 from annotations.work.verify.agreement_tables import CampaignAgreement
 from annotations.work.verify.curating import Curating
 from tests import factories
-from tests.annotations.work_world import SAID, add_parts, make_rewrite, make_verification
+from tests.annotations.work_world import SAID, add_parts, make_edit, make_rewrite, make_verification
 from tests.signed_in import client_of
 from tests.web.api_schema import api_schema
 from tests.web.reading import source
@@ -79,7 +81,7 @@ def test_a_decision_replaces_the_one_before_until_it_is_undone(pair: Pair) -> No
 
 
 def test_the_version_from_which_more_is_taken_passes_and_the_other_is_closed(pair: Pair) -> None:
-    waiting = [make_verification(one, state="in_progress") for one in pair]
+    places = [make_verification(one, state="in_progress") for one in pair]
     curating, later = begun(pair), begun(pair)
     with pytest.raises(NotReady, match="1 of 1"):
         curating.finish()
@@ -93,13 +95,13 @@ def test_the_version_from_which_more_is_taken_passes_and_the_other_is_closed(pai
     session = second.item.session
     assert second.item.state == Item.State.DONE
     assert [turn.instruction for turn in session.released.turns.order_by("index")] == list(OTHERS)
-    assert {one.item.state for one in Assignment.objects.filter(pk__in=[row.pk for row in waiting])} == {"done"}
-    assert {one.state for one in Assignment.objects.filter(pk__in=[row.pk for row in waiting])} == {"released"}
+    verifications = Assignment.objects.filter(pk__in=[one.pk for one in places])
+    assert {(one.state, one.item.state) for one in verifications} == {("released", "done")}
     assert second.edits.count() == 0, "nothing was taken from the other one"
     with pytest.raises(VerdictRefused, match="has made one of both"):
         begun(pair)
     with pytest.raises(VerdictRefused, match="given back"):
-        verdicts.give(waiting[0], "accept", {}, "", [])
+        verdicts.give(places[0], "accept", {}, "", [])
 
 
 def test_what_is_taken_from_the_other_version_is_edited_in_by_the_curator() -> None:
@@ -128,7 +130,7 @@ def test_cuts_that_differ_are_decided_with_all_that_lies_between_cuts_of_both() 
     assert (one.differs_in, one.steps) == ("cuts", steps)
     with pytest.raises(VerdictRefused, match="begin with the stretch"):
         curating.decide(steps[0], "own", [{"step": steps[1], "instruction": "x", "rewrite": "x"}])
-    with pytest.raises(VerdictRefused, match="an instruction and a rewrite"):
+    with pytest.raises(VerdictRefused, match="the instruction and the rewrite"):
         curating.decide(steps[0], "own", [{"step": steps[0], "instruction": "x", "rewrite": " "}])
     with pytest.raises(VerdictRefused, match="say the same"):
         curating.decide(steps[2], "a")
@@ -179,8 +181,13 @@ def test_mentions_of_the_version_that_is_taken_go_over() -> None:
 def test_who_has_a_version_of_it_does_not_curate_and_neither_does_who_may_not_verify(pair: Pair) -> None:
     author = pair[0].user
     author.memberships.update(role="admin")
-    with pytest.raises(VerdictRefused, match="is yours"):
+    with pytest.raises(VerdictRefused, match="have written in a version"):
         begun(pair, author)
+    before, step = a_third(pair), steps_of(pair)[0]
+    make_edit(pair[0], "text", step, "", SAID[0], "rewrite")
+    pair[0].edits.update(user=before)  # who had it before somebody took it over
+    with pytest.raises(VerdictRefused, match="have written in a version"):
+        begun(pair, before)
     curating = begun(pair)
     curating.user.memberships.update(role="annotator")
     with pytest.raises(PermissionDenied):
@@ -194,7 +201,7 @@ def test_versions_that_are_not_handed_in_or_hidden_gold_are_not_curated(pair: Pa
     with pytest.raises(VerdictRefused, match="is not handed in"):
         begun(pair)
     gold = make_pair(is_gold=True)
-    with pytest.raises(VerdictRefused, match="nothing to merge"):
+    with pytest.raises(VerdictRefused, match="nothing is merged"):
         begun(gold)
     passed = make_pair()
     verdicts.give(make_verification(passed[0]), "accept", {}, "", [])
@@ -225,8 +232,6 @@ def test_a_dispute_about_one_of_them_is_left_and_its_verifiers_do_not_curate(pai
     assert not Dispute.objects.open().exists()
     with pytest.raises(VerdictRefused, match="made one of this version"):
         verdicts.decide(dispute, a_third(pair), "accept", "")
-    page = source(client_of(a_third(pair)).get("/annotate/disputes/"))
-    assert "made one with another version" in page
 
 
 def test_who_was_right_is_counted_and_agreement_is_of_what_was_handed_in() -> None:
@@ -246,6 +251,67 @@ def test_who_was_right_is_counted_and_agreement_is_of_what_was_handed_in() -> No
     campaign.refresh_from_db()
     Assignment.objects.update(submitted_at=timezone.now())
     assert "two people’s versions" in WorkFigures.of(campaign).merged()
+
+
+def make_decompositions() -> Pair:
+    """Two people's decompositions of a session of six steps, handed in, with the rewrite open that follows."""
+    session = factories.make_session(factories.make_campaign(overlap=2), tasks=2, steps=3)
+    item = moving_on.open_work(session)
+    made = []
+    for slot, every in enumerate((3, 2)):
+        one = item.hand(factories.make_user("annotator", session.campaign.project), slot)
+        one.parts.all().delete()
+        add_parts(one, ("One.", "Two.", "Three.")[: 6 // every], every)
+        one.parts.update(rewrite="")
+        moving_on.submit(one.take(one.user))
+        made.append(one)
+    return again((made[0], made[1]))
+
+
+def test_of_two_decompositions_one_is_made_whose_cuts_are_rewritten() -> None:
+    pair = make_decompositions()
+    session, steps = pair[0].item.session, steps_of(pair)
+    assert list(waiting.with_versions(a_third(pair))) == [pair[0].item]
+    curating = begun(pair)
+    curating.decide(steps[0], "own", [{"step": step, "instruction": f"From {step}."} for step in steps[::5]])
+    taken = curating.finish()
+    first, second = again(pair)
+    assert (taken, first.review, second.review) == (first, "passed", "not_taken")
+    assert Assignment.objects.chosen_decomposition(session) == first
+    assert session.released is None
+    assert not waiting.with_versions(a_third(pair)).exists()
+    rewrite = session.items.get(stage="rewrite").hand(factories.make_user(), 0)
+    assert [part.instruction for part in rewrite.ordered_parts()] == [f"From {step}." for step in steps[::5]]
+
+
+def test_the_second_decomposition_is_chosen_where_its_cuts_were_taken() -> None:
+    pair = make_decompositions()
+    curating = begun(pair)
+    curating.decide(steps_of(pair)[0], "b")
+    assert curating.finish() == pair[1] == Assignment.objects.chosen_decomposition(pair[0].item.session)
+
+
+def test_once_somebody_rewrites_cuts_are_decided_with_the_rewrites() -> None:
+    pair = make_decompositions()
+    begun(pair)
+    pair[0].item.session.items.get(stage="rewrite").hand(factories.make_user(), 0)
+    with pytest.raises(VerdictRefused, match="decided with the rewrites"):
+        begun(pair)
+    assert not waiting.with_versions(a_third(pair)).exists()
+
+
+@pytest.mark.slow
+def test_the_page_of_two_decompositions_asks_for_no_rewrites() -> None:
+    pair = make_decompositions()
+    client, url = client_of(a_third(pair)), "/annotate/curate/{}/{}/".format(*(one.pk for one in pair))
+    assert url in source(client.get("/annotate/disputes/"))
+    page = source(client.get(url))
+    assert "cuts differ" in page
+    assert ('name="instruction"' in page, 'name="rewrite"' in page, "no rewrite" in page) == (True, False, False)
+    step = steps_of(pair)[0]
+    client.post(url, {"step": step, "take": "own", "part": step, "instruction": "All of it."})
+    assert client.post(url, {"do": "finish"})["Location"] == "/annotate/disputes/"
+    assert [part.instruction for part in pair[0].parts.all()] == ["All of it."]
 
 
 @pytest.mark.slow
@@ -304,6 +370,13 @@ def test_it_is_reached_from_the_list_a_verification_and_a_dispute(pair: Pair) ->
     page = f"/annotate/disputes/{Dispute.objects.get().pk}/"
     assert url in source(client_of(a_third(pair)).get(page))
     assert url not in source(client_of(first.user).get(page))
+    curating = begun(pair)
+    curating.decide(steps_of(pair)[3], "a")
+    curating.finish()
+    listed = source(client_of(a_third(pair)).get("/annotate/disputes/"))
+    assert "made one with another version" in listed
+    assert url not in listed
+    assert "has made one of this version" in source(client_of(a_third(pair)).get(page))
 
 
 @pytest.mark.slow

@@ -70,12 +70,12 @@ def verification(user: User, pk: int) -> Assignment:
 
 
 def two_versions(user: User, pk: int, other: int) -> tuple[Assignment, Assignment]:
-    """Two people's versions of one rewrite, the older first; only for those who may review and see its gold."""
+    """Two people's versions of one item, the older first; only for those who may review and see its gold."""
     live = Assignment.objects.filter(item__session__deleted_at=None, item__session__campaign__deleted_at=None)
-    rows = rules.visible(user, live.filter(item__stage=Stage.REWRITE, pk__in=(pk, other)).select_related(*RELATED))
-    found = list(rows.order_by("pk"))
+    rows = rules.visible(user, live.exclude(item__stage=Stage.VERIFY).filter(pk__in=(pk, other)))
+    found = list(rows.select_related(*RELATED).order_by("pk"))
     if len(found) != 2 or found[0].item_id != found[1].item_id:
-        raise Http404("no two versions of one rewrite")
+        raise Http404("no two versions of one item")
     first, second = found
     rules.require(user, "review", first.item.session.campaign.project)
     check_gold(user, first)

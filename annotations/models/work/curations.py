@@ -65,7 +65,7 @@ class CurationQuerySet(models.QuerySet["Curation"]):
 
 @tracked
 class Curation(models.Model):
-    """Two versions of one rewrite on their way to be one: what both say stands, and in each stretch in which they
+    """Two versions of one item on their way to be one: what both say stands, and in each stretch in which they
     differ a person who made neither takes the first one's words, the second one's, or writes others.
 
     Each person has their own; whoever finishes first decides.
@@ -129,15 +129,14 @@ class Curation(models.Model):
         item = self.first.item
         if self.finished_at is not None:
             return f"{self.user} has made one of both."
-        if item.session.released_id is not None:
-            return "A version has passed already: nothing is left to merge."
-        if item.session.is_gold or item.stage != Stage.REWRITE:
-            return "This is not verified, so there is nothing to merge."
+        if why_not := item.why_not_made_one():
+            return why_not
         for version in (self.first, self.second):
             if version.state != Assignment.State.SUBMITTED or version.review == Assignment.Reviewed.NOT_TAKEN:
                 return f"The version of {version.user} is not handed in now."
-        if item.assignments.active().filter(user=self.user).exists():
-            return "A version of it is yours: somebody else decides."
+        wrote = Q(user=self.user) | Q(edits__user=self.user, edits__is_carried=False)
+        if item.assignments.active().filter(wrote).exists():
+            return "You have written in a version of it: somebody else decides."
         if (self.first.version, self.second.version) != (self.first_version, self.second_version):
             return "A version has changed since you began: open both again."
         told = (one.why_not_decided_by(self.user) for one in self.disputes_about())
@@ -158,7 +157,8 @@ class Curation(models.Model):
             raise VerdictRefused("Both versions say the same there, or no stretch begins there.")
         if take not in CurationChoice.Take.values:
             raise VerdictRefused("Take a, b, or other words of your own.")
-        own = _own_parts(parts, stretch) if take == CurationChoice.Take.OWN else []
+        needed = TEXTS if self.first.item.stage == Stage.REWRITE else TEXTS[:1]
+        own = _own_parts(parts, stretch, needed) if take == CurationChoice.Take.OWN else []
         last = self.standing().get(step)
         if last is not None and (last.take, last.parts) == (take, own):
             return
@@ -234,9 +234,9 @@ class CurationChoice(models.Model):
         return f"{self.take} from step {self.step_id}"
 
 
-def _own_parts(parts: Sequence[PartSays], stretch: Stretch) -> list[dict[str, Any]]:
-    """The parts as they are stored: in order, with an instruction and a rewrite each. VerdictRefused unless the first
-    one begins with the stretch and all in it."""
+def _own_parts(parts: Sequence[PartSays], stretch: Stretch, needed: Sequence[str]) -> list[dict[str, Any]]:
+    """The parts as they are stored: in order, each with the texts that are needed. VerdictRefused unless the first one
+    begins with the stretch and all in it."""
     by_step = {part.get("step"): part for part in parts}
     if stretch.step not in by_step or len(by_step) < len(parts) or not by_step.keys() <= set(stretch.steps):
         raise VerdictRefused("Your parts begin with the stretch, and each at another step of it.")
@@ -244,8 +244,8 @@ def _own_parts(parts: Sequence[PartSays], stretch: Stretch) -> list[dict[str, An
     for step in stretch.steps:
         if step in by_step:
             texts = {name: str(by_step[step].get(name) or "").replace("\0", "").strip() for name in TEXTS}
-            if not all(texts.values()):
-                raise VerdictRefused("Write an instruction and a rewrite for each part.")
+            if not all(texts[name] for name in needed):
+                raise VerdictRefused(f"Write {' and '.join(f'the {name}' for name in needed)} of each part.")
             if any(len(text) > MAX_WORDS for text in texts.values()):
                 raise VerdictRefused(f"A text has at most {MAX_WORDS:,} characters.")
             found.append({"step": step, **texts})

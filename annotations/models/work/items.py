@@ -85,6 +85,17 @@ class Item(models.Model):
         self.move_to(Item.State.OPEN)
         self.assignments.judge_again(round)
 
+    def why_not_made_one(self) -> str:
+        """Why nobody can make one version of two people's any more; "" when somebody can."""
+        if self.session.released_id is not None:
+            return "A version has passed already: nothing is left to merge."
+        if self.session.is_gold or self.stage == Stage.VERIFY:
+            return "It is compared with what is known, so nothing is merged."
+        begun = self.session.items.filter(stage=Stage.REWRITE, assignments__in=self.assignments.model.objects.active())
+        if self.stage == Stage.DECOMPOSE and begun.exists():
+            return "Somebody rewrites with the cuts that agree best by now: what differs is decided with the rewrites."
+        return ""
+
     def call_off(self) -> None:
         """Close a verification that is not needed any more: whoever has it is free of it."""
         for one in self.assignments.unfinished().lock():

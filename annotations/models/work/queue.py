@@ -93,13 +93,15 @@ class ItemQuerySet(models.QuerySet["Item"]):
         return self if project.shows_gold(user, "test") else self.exclude(session__split__startswith="test")
 
     def with_versions(self) -> Self:
-        """Rewrites that two people or more have handed in, and of which no version has passed: one can be made of two.
-        Hidden gold items are not verified."""
-        handed_in = self._places().filter(item=OuterRef("pk"), state="submitted").order_by().values("item")
-        counted = Coalesce(Subquery(handed_in.annotate(n=Count("pk")).values("n")), 0)
-        rows = self.filter(stage=Stage.REWRITE, session__released=None, session__is_gold=False)
+        """Items that two people or more have handed in, of which one version can be made of two: none has passed, and
+        nobody has begun to rewrite with their cuts. Hidden gold items are compared with what is known."""
+        handed_in = self._places().filter(item=OuterRef("pk"), state="submitted").exclude(review="not_taken")
+        counted = Coalesce(Subquery(handed_in.order_by().values("item").annotate(n=Count("pk")).values("n")), 0)
+        begun = self._places().filter(item__session=OuterRef("session"), item__stage=Stage.REWRITE)
+        rows = self.filter(session__released=None, session__is_gold=False).exclude(stage=Stage.VERIFY)
         live = rows.filter(session__deleted_at=None, session__campaign__deleted_at=None)
-        return live.alias(handed_in=counted).filter(handed_in__gt=1).order_by("session__position", "id")
+        free = live.exclude(Q(stage=Stage.DECOMPOSE) & Exists(begun)).alias(handed_in=counted)
+        return free.filter(handed_in__gt=1).order_by("session__position", "id")
 
     def widen(self, overlap: int) -> None:
         """Give each of these items at least so many places."""
@@ -263,9 +265,9 @@ class AssignmentQuerySet(LeaseQuerySet["Assignment"]):
 
     def chosen_decomposition(self, session: Session) -> Any:
         """The submitted decomposition that agrees best with the others (mean boundary similarity); the first of
-        equals. NotReady when none is submitted."""
+        equals. One that was closed for another is left out. NotReady when none is submitted."""
         rows = self.filter(item__session=session, item__stage=Stage.DECOMPOSE, state=self.model.State.SUBMITTED)
-        submitted = list(rows.prefetch_related("parts").order_by("id"))
+        submitted = list(rows.exclude(review="not_taken").prefetch_related("parts").order_by("id"))
         if not submitted:
             raise NotReady([f"No decomposition of {session} has been submitted yet."])
         if len(submitted) == 1:

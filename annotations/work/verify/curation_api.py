@@ -48,7 +48,7 @@ class CurationRequestSerializer(serializers.Serializer):
 class OwnPartSerializer(serializers.Serializer):
     step = serializers.IntegerField(min_value=1)
     instruction = serializers.CharField(max_length=MAX_WORDS)
-    rewrite = serializers.CharField(max_length=MAX_WORDS)
+    rewrite = serializers.CharField(max_length=MAX_WORDS, allow_blank=True, default="")
 
 
 class VersionPartSerializer(serializers.Serializer):
@@ -73,7 +73,8 @@ class DifferenceSerializer(serializers.Serializer):
 
 
 class TakeRequestSerializer(serializers.Serializer):
-    """`step`: the first one of a difference; `parts`: with "own", the other words, a part each."""
+    """`step`: the first one of a difference; `parts`: with "own", the other words, a part each (decompositions have
+    no rewrites)."""
 
     step = serializers.IntegerField(min_value=1)
     take = serializers.ChoiceField(choices=CurationChoice.Take.choices)
@@ -119,7 +120,7 @@ class CurationViewSet(ReadOnlyViewSet):
             try:
                 pair = opening.two_versions(user, keys["first"], keys["second"])
             except Http404 as error:
-                raise ValidationError({"second": ["These are not two versions of one rewrite."]}) from error
+                raise ValidationError({"second": ["These are not two versions of one item."]}) from error
             return self._told(Curation.objects.begin(user, *pair), status.HTTP_201_CREATED)
 
         with declined():

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotations.desk.write.document import shown_steps
-from annotations.models import Curation, CurationChoice, Step
+from annotations.models import Curation, CurationChoice, Stage, Step
 from annotations.models.work.curations import MAX_WORDS
 from annotations.text import diff
 from annotations.text.diff import MarkedPiece, Span
@@ -70,6 +70,7 @@ class StretchesOfPage:
             "left": sum(not one.take for one in differing),
             "why_not": self.curation.why_not(),
             "max_words": MAX_WORDS,
+            "has_rewrites": self.curation.first.item.stage == Stage.REWRITE,
         }
 
     def _stretch(self, one: Stretch) -> ShownStretch:

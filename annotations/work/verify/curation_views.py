@@ -1,5 +1,6 @@
 """The page on which a person makes one of two versions of an item: what both say, and each difference to be decided."""
 
+from itertools import zip_longest
 from typing import Any
 
 from django.contrib import messages
@@ -21,7 +22,7 @@ from annotations.work.verify.curation_page import StretchesOfPage
 @never_cache
 @require_http_methods(["GET", "POST"])
 def curate(request: HttpRequest, pk: int, other: int) -> HttpResponse:
-    """Both versions of one rewrite; POST does one thing: {do: take, step, take} of a difference ({take: own} with part,
+    """Both versions of one item; POST does one thing: {do: take, step, take} of a difference ({take: own} with part,
     instruction and rewrite of each part), {do: undo}, {do: finish}."""
     pair = opening.two_versions(request.user, pk, other)
     if request.method == "POST":
@@ -37,7 +38,7 @@ def _act(request: HttpRequest, pair: tuple[Assignment, Assignment]) -> HttpRespo
         curating = Curating(Curation.objects.begin(user, *pair), user)
         if what == "finish":
             taken = curating.finish()
-            messages.success(request, f"{taken.item.session} is one version now, and has passed.")
+            messages.success(request, f"{taken.item} is one version now, and has passed.")
             return redirect(_following(request))
         if what == "undo":
             place = curating.undo() or 0
@@ -51,7 +52,7 @@ def _act(request: HttpRequest, pair: tuple[Assignment, Assignment]) -> HttpRespo
 
 def _own_parts(request: HttpRequest) -> list[dict[str, Any]]:
     names = ("part", "instruction", "rewrite")
-    rows = zip(*(request.POST.getlist(name) for name in names), strict=False)
+    rows = zip_longest(*(request.POST.getlist(name) for name in names), fillvalue="")
     return [
         {"step": whole(step) or 0, "instruction": _lines(instruction), "rewrite": _lines(rewrite)}
         for step, instruction, rewrite in rows
