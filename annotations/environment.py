@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import ip_network
 from pathlib import Path
+from urllib.parse import urlsplit
 
 
 @contextmanager
@@ -72,6 +73,17 @@ def env_seconds(name: str, default: float) -> float:
     if not 0 < seconds < float("inf"):
         raise ValueError(f"{name} must be a number of seconds above 0, got {value!r}")
     return seconds
+
+
+def check_origin(name: str, origin: str) -> None:
+    """ValueError unless it is like https://webnav.example or http://localhost:8000."""
+    parts = urlsplit(origin)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query:
+        raise ValueError(f"{name} must be like https://webnav.example, without a path, got {origin!r}")
+    try:
+        _ = parts.port
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}, got {origin!r}") from error
 
 
 def port(text: str) -> int:

@@ -34,6 +34,8 @@ OIDC_ISSUER = env("OIDC_ISSUER")
 OIDC_ALLOWED_DOMAINS = {domain.lower() for domain in env_list("OIDC_ALLOWED_DOMAINS")}
 if OIDC_ISSUER and not env("OIDC_CLIENT_ID"):
     raise ValueError("OIDC_ISSUER is set, so OIDC_CLIENT_ID must be too: the name by which the provider knows this app")
+if OIDC_ISSUER and not (urlsplit(OIDC_ISSUER).scheme in ("https", "http") and urlsplit(OIDC_ISSUER).hostname):
+    raise ValueError(f"OIDC_ISSUER must be an address like https://id.example.org/realm, got {OIDC_ISSUER!r}")
 OIDC_APPS = (
     [
         {

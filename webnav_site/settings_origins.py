@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from csp.constants import NONE, SELF
 
-from annotations.environment import env, env_bool, env_list, env_networks, env_port
+from annotations.environment import check_origin, env, env_bool, env_list, env_networks, env_port
 from webnav_site.settings_accounts import OIDC_ORIGINS
 
 PORT = env_port("PORT", 8000)
@@ -14,9 +14,12 @@ APP_ORIGIN = env("APP_ORIGIN", f"http://localhost:{PORT}")
 # names reach the same server; elsewhere SNAPSHOT_ORIGIN must name another domain, or pages render without scripts.
 SNAPSHOT_ORIGIN = env("SNAPSHOT_ORIGIN", f"http://127.0.0.1:{PORT}" if "APP_ORIGIN" not in os.environ else "")
 for _name, _origin in (("APP_ORIGIN", APP_ORIGIN), ("SNAPSHOT_ORIGIN", SNAPSHOT_ORIGIN)):
-    _parts = urlsplit(_origin)
-    if _origin and (_parts.scheme not in ("http", "https") or not _parts.hostname or _parts.path or _parts.query):
-        raise ValueError(f"{_name} must be like https://webnav.example, without a path, got {_origin!r}")
+    if _origin:
+        check_origin(_name, _origin)
+if APP_ORIGIN.startswith("https:") and SNAPSHOT_ORIGIN.startswith("http:"):
+    raise ValueError(
+        "SNAPSHOT_ORIGIN must be https, as APP_ORIGIN is: browsers show nothing of http in a page of https"
+    )
 ALLOWED_HOSTS = list(
     {
         *env_list("ALLOWED_HOSTS"),

@@ -28,15 +28,18 @@ class DrawnBox:
 
 
 def drawing(
-    recipe: Recipe, parent: Recipe | None = None, here: Mapping[str, Sequence[str]] = NOTHING
+    recipe: Recipe,
+    parent: Recipe | None = None,
+    here: Mapping[str, Sequence[str]] = NOTHING,
+    runs_as: Recipe | None = None,
 ) -> list[DrawnBox]:
     """The boxes from left to right; a ranking that takes what is recalled stands after `recall`. `here`: by stage, what
-    is used in the place of what the paper used."""
+    is used in the place of what the paper used; `runs_as`: the recipe with that, whose quantities flow."""
     changed = {
         stage.name: sum(setting.before is not None for setting in stage.settings) for stage in stages(recipe, parent)
     }
     own, other = _by_stage(recipe), _by_stage(parent or recipe)
-    boxes = [_box(stage, own, other, changed[stage], recipe) for stage in _order(recipe)]
+    boxes = [_box(stage, own, other, changed[stage], runs_as or recipe) for stage in _order(recipe)]
     return [replace(box, here=tuple(here.get(box.stage, ()))) for box in boxes]
 
 
@@ -45,11 +48,11 @@ def _box(
     own: dict[str, list[type[StageKind]]],
     other: dict[str, list[type[StageKind]]],
     changed: int,
-    recipe: Recipe,
+    runs_as: Recipe,
 ) -> DrawnBox:
     title, before = _title(own[stage]), _title(other[stage])
-    flows = [said for kind in own[stage] if (said := kind.hands_on(recipe))]
-    if stage == "rank" and "rank.top_k" not in read_by(recipe):
+    flows = [said for kind in _by_stage(runs_as)[stage] if (said := kind.hands_on(runs_as))]
+    if stage == "rank" and "rank.top_k" not in read_by(runs_as):
         flows = ["ranked elements"] if flows else []
     return DrawnBox(stage, title, (before or "nothing") if before != title else "", changed, ", ".join(flows))
 

@@ -55,7 +55,7 @@ def recipe_context(user: User, recipe: Recipe) -> dict[str, Any]:
         "lacking": lacking,
         "stands_in": stand_ins,
         "offer": preparing.of_user(user, may_prepare=rights["may_prepare"]).offer(recipe),
-        "drawing": drawing(recipe, parent, starters.by_stage(stand_ins)),
+        "drawing": drawing(recipe, parent, starters.by_stage(stand_ins), starters.with_starters(recipe)),
         "stages": sentences.stages(recipe, parent, ancestors[1:]),
         "quirks": quirks,
         "quirks_on": sum(quirk.on for quirk in quirks),

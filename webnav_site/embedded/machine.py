@@ -7,6 +7,7 @@ most cloud machines). Data and programs then lie elsewhere, and the home stays c
 import importlib.metadata
 import logging
 import os
+import pwd
 import shutil
 import stat
 import sys
@@ -51,6 +52,25 @@ def var_folder(root: Path, environment: Mapping[str, str] = os.environ, user: in
     if (os.geteuid() if user is None else user) != 0 or closed_folder(beside) is None:
         return beside
     return ELSEWHERE / f"{root.name}-{sha256(str(root).encode()).hexdigest()[:8]}"
+
+
+def check_owner(var: Path) -> None:
+    """ServiceError for root where the data belong to the user as whom the app runs: PostgreSQL's folder would be given
+    to another user at the start of its server, and the app could not read it any more."""
+    if os.geteuid() != 0 or not (var / "postgres" / "PG_VERSION").exists():
+        return
+    owner = var.stat().st_uid
+    if owner != 0 and (var / "postgres").stat().st_uid == owner:
+        name = user_name(owner)
+        raise ServiceError(f"{var} belongs to {name}, as whom the app runs: run this as {name}, too (sudo -u {name} …)")
+
+
+def user_name(uid: int) -> str:
+    """The name of a user of this machine, or the number where it has none."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
 
 
 def make_var(root: Path, folder: Path) -> None:

@@ -240,6 +240,7 @@ def ensure() -> tuple[str, str]:
     if database and broker:
         return database, broker
     try:
+        machine.check_owner(VAR)
         hold()
         with _lock():
             database = database or own_postgres.url(VAR)

@@ -4,6 +4,7 @@ A person is known by the provider's `sub` alone. An e-mail address never finds a
 write it into the provider would take the account over. Linking is done by somebody who is signed in.
 """
 
+import logging
 from typing import Any
 
 import jwt
@@ -24,6 +25,8 @@ from django.shortcuts import render
 
 from annotations.access.trail.events import record
 from annotations.models import AccessAction, Invite
+
+logger = logging.getLogger(__name__)
 
 # By the kind of the provider's key: none that a public key could be mistaken for the secret of.
 SIGNATURES = {
@@ -130,7 +133,8 @@ def _answer(request: HttpRequest, view: Any, provider_id: str) -> HttpResponse:
         raise Http404 from error
     except ImmediateHttpResponse as error:
         return error.response
-    except requests.RequestException:
+    except requests.RequestException as error:
+        logger.warning("the organisation's sign-in (%s) does not answer: %s", settings.OIDC_ISSUER, error)
         return not_let_in(request, "The organisation's sign-in does not answer. Try again later.", status=502)
 
 

@@ -4,6 +4,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
@@ -29,6 +30,11 @@ class Command(BaseCommand):
         path = out or settings.VAR_DIR / "backups" / name
         if path.exists():
             raise CommandError(f"{path} exists already; nothing was written")
+        if not get_user_model().objects.exists():
+            raise CommandError(
+                "this database holds no accounts, so nothing was written: does this command have the variables that the "
+                "app is started with, above all DATABASE_URL?"
+            )
         try:
             written = backup(path, to).manifest
         except (SealError, ToolFailed, OSError) as error:
