@@ -238,7 +238,7 @@ def test_memory_does_not_grow_with_the_files(settings, tmp_path: Path) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_a_backup_of_nothing_is_refused(tmp_path: Path) -> None:
     """As without the variables that name the app's database."""
-    with pytest.raises(CommandError, match="holds no accounts, so nothing was written.*DATABASE_URL"):
+    with pytest.raises(CommandError, match=r"holds no accounts, so nothing was written.*DATABASE_URL"):
         call_command("backup", out=tmp_path / "a.tar")
     assert not (tmp_path / "a.tar").exists()
 

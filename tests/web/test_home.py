@@ -193,6 +193,19 @@ def test_a_researcher_sees_the_next_sensible_thing() -> None:
     assert "next-thing" not in home(reader)
 
 
+def test_the_first_superuser_is_led_to_the_first_project(django_user_model) -> None:
+    """Who administers the site makes it; everybody else asks."""
+    add = reverse("admin:annotations_project_add")
+    root, nobody = Client(), Client()
+    root.force_login(django_user_model.objects.create_superuser("root"))
+    nobody.force_login(django_user_model.objects.create_user("nobody"))
+    assert add in source(root.get("/"))
+    assert add in source(root.get("/people/"))
+    assert root.get(add).status_code == 200
+    assert add not in source(nobody.get("/"))
+    assert "Ask an admin of your project" in source(nobody.get("/"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("role", ["admin", "annotator", "reviewer", "reader"])
 def test_no_link_of_the_first_page_is_refused(role: str, world: World) -> None:

@@ -32,8 +32,8 @@ class Command(BaseCommand):
             raise CommandError(f"{path} exists already; nothing was written")
         if not get_user_model().objects.exists():
             raise CommandError(
-                "this database holds no accounts, so nothing was written: does this command have the variables that the "
-                "app is started with, above all DATABASE_URL?"
+                "this database holds no accounts, so nothing was written: does this command have the variables that "
+                "the app is started with, above all DATABASE_URL?"
             )
         try:
             written = backup(path, to).manifest
