@@ -58,6 +58,7 @@ def test_who_talks_already_is_led_back_to_that_conversation_and_starts_nothing(p
     ("changed", "said"),
     [
         ({"website": "nowhere"}, "There is no task 'nowhere'"),
+        ({"recipe": "dmr-minilm"}, "dmr-minilm ranks elements and plans no action"),
         ({"recipe": "no-such"}, "no-such"),
         ({"words": " "}, "may not be blank"),
     ],
@@ -70,6 +71,13 @@ def test_what_there_is_not_is_said_and_makes_nothing(project: Project, changed: 
 
 
 @pytest.mark.slow
+def test_agents_that_only_rank_are_not_offered(project: Project) -> None:
+    page = client_of(factories.make_user(Role.ADMIN, project)).get("/converse/")
+    offered = [name for name, _ in page.context["form"].fields["recipe"].choices]
+    assert "grounded" in offered
+    assert "dmr-minilm" not in offered
+
+
 def test_only_its_user_speaks_and_only_when_the_agent_stands_still(project: Project) -> None:
     ada = factories.make_user(Role.ADMIN, project, username="ada")
     found = Trajectory.objects.get(pk=begin(project, ada).json()["id"])

@@ -7,6 +7,8 @@ from django.db import transaction
 
 from agents.cookbook import saved
 from agents.live.showing import ShownGoal
+from agents.recipes.literature import Recipe
+from agents.stages.registry import planner_of
 from annotations.access import rules
 from annotations.models import Project
 from annotations.models.accounts.projects import Account
@@ -18,13 +20,21 @@ NAME = "Talk of"  # how the names of such studies begin
 ENVIRONMENT = "sample-sites-free"
 
 
+def acts(recipe: Recipe) -> bool:
+    """Whether an agent by this recipe does something on a page, and does not only rank its elements."""
+    return not planner_of(recipe).ranks_only
+
+
 def talk(user: Account, project: Project, recipe: str, website: str, words: str) -> Begun:
     """The episode in which the agent of a recipe does what this person says. Raises PermissionDenied, and ValueError
     with a sentence."""
     rules.require(user, "evaluate", project)
     goal = ShownGoal(ENVIRONMENT, website, 0, words, typed=True)
     goal.check()
-    preset = saved.get(recipe, user).preset
+    asked = saved.get(recipe, user)
+    if not acts(asked):
+        raise ValueError(f"{recipe} ranks elements and plans no action: choose an agent that does something")
+    preset = asked.preset
     with transaction.atomic():
         own = own_episodes(user, project).filter(conversation__extra__typed=True).first()
         if own is not None:

@@ -14,7 +14,7 @@ from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.forms import choice_field, offer_projects
 from annotations.models import Project
-from evaluation.studies.taking_part.talking import ENVIRONMENT, talk
+from evaluation.studies.taking_part.talking import ENVIRONMENT, acts, talk
 
 
 class TalkForm(forms.Form):
@@ -42,7 +42,7 @@ def converse(request: HttpRequest) -> HttpResponse:
     projects = rules.projects(request.user, "evaluate").order_by("name")
     if not projects:
         raise PermissionDenied("Talking with an agent needs the role of an admin in a project; ask one of its admins.")
-    listed = saved.listed(request.user)
+    listed = [one for one in saved.listed(request.user) if acts(one)]
     ready = [one.name for one, lacking in zip(listed, missing_of(listed), strict=True) if not lacking]
     form = TalkForm(request.POST or None, projects=projects, recipes=ready, initial={"recipe": "grounded"})
     if request.method == "POST" and form.is_valid():
