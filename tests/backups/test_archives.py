@@ -267,3 +267,10 @@ def test_over_existing_data_the_name_must_be_typed(tmp_path: Path, monkeypatch) 
         call_command("restore", tmp_path / "nothing.tar")
     with pytest.raises(CommandError, match="which backup"):  # as `make restore` asks without FILE
         call_command("restore", "")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_backup_of_another_database_is_refused_in_a_line(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(get_user_model()._meta, "db_table", "no_such_table")
+    with pytest.raises(CommandError, match='nothing was written: relation "no_such_table" does not exist'):
+        call_command("backup", out=tmp_path / "a.tar")

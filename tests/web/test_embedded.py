@@ -132,5 +132,7 @@ def test_root_takes_no_data_from_the_user_whose_app_it_is(var: int, postgres: in
     if not refused:
         machine.check_owner(tmp_path)
         return
-    with pytest.raises(ServiceError, match="belongs to 4321, as whom the app runs: run this as 4321, too"):
+    with pytest.raises(
+        ServiceError, match="belongs to 4321, as whom the app runs: run this as 4321, too, with the app"
+    ):
         machine.check_owner(tmp_path)

@@ -62,7 +62,10 @@ def check_owner(var: Path) -> None:
     owner = var.stat().st_uid
     if owner != 0 and (var / "postgres").stat().st_uid == owner:
         name = user_name(owner)
-        raise ServiceError(f"{var} belongs to {name}, as whom the app runs: run this as {name}, too (sudo -u {name} …)")
+        raise ServiceError(
+            f"{var} belongs to {name}, as whom the app runs: run this as {name}, too, with the app's variables "
+            "(docs/operating.md, On your network)"
+        )
 
 
 def user_name(uid: int) -> str:

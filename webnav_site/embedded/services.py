@@ -43,7 +43,8 @@ def _lock() -> Iterator[None]:
         machine.make_var(ROOT, VAR)
         file = (VAR / "services.lock").open("w")
     except OSError as error:
-        told = f"the data folder {VAR} cannot be written ({error.strerror}): set WEBNAV_VAR to one that can"
+        whose = f"it belongs to {machine.user_name(VAR.stat().st_uid)}; " if VAR.is_dir() else ""
+        told = f"the data folder {VAR} cannot be written ({error.strerror}): {whose}set WEBNAV_VAR to one that can"
         raise ServiceError(told) from error
     with file:
         fcntl.flock(file, fcntl.LOCK_EX)  # released by the kernel when the process dies: never stale

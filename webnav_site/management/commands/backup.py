@@ -6,6 +6,7 @@ from pathlib import Path
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError, ProgrammingError
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 
@@ -25,12 +26,19 @@ class Command(BaseCommand):
         recipient = "age recipient (age1…) to encrypt it for; or BACKUP_RECIPIENT"
         parser.add_argument("--to", default=settings.BACKUP_RECIPIENT, help=recipient)
 
+    def _holds_accounts(self) -> bool:
+        """CommandError where the database cannot be asked, or is none of ours."""
+        try:
+            return get_user_model().objects.exists()
+        except (OperationalError, ProgrammingError) as error:
+            raise CommandError(f"nothing was written: {str(error).strip().splitlines()[0]}") from error
+
     def handle(self, *, out: Path | None, to: str, **options) -> None:
         name = f"webnav-{timezone.now():%Y%m%d-%H%M%S}.tar{'.age' if to else ''}"
         path = out or settings.VAR_DIR / "backups" / name
         if path.exists():
             raise CommandError(f"{path} exists already; nothing was written")
-        if not get_user_model().objects.exists():
+        if not self._holds_accounts():
             raise CommandError(
                 "this database holds no accounts, so nothing was written: does this command have the variables that "
                 "the app is started with, above all DATABASE_URL?"
