@@ -1,7 +1,14 @@
-"""Small repositories in the form of the authors' ones, in words of our own."""
+"""Small repositories in the form of the authors' ones, in words of our own, and where a tester keeps real clones."""
 
 import json
+import os
 from pathlib import Path
+
+import pytest
+
+from tests.beside import needs
+
+CLONES = os.environ.get("PROMPT_CLONES", "")
 
 LOADER = """
 import torch  # never imported
@@ -150,4 +157,12 @@ def clone(folder: Path, source: str, **changed: str) -> Path:
             file = folder / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(written.encode())
+    return folder
+
+
+def real(source: str) -> Path:
+    """A clone of the authors' repository, where the tester has it."""
+    folder = Path(CLONES) / source
+    if not CLONES or not folder.is_dir():
+        pytest.skip(needs("a clone", f"PROMPT_CLONES names no folder with {source}"))
     return folder

@@ -22,7 +22,7 @@ from agents.weblinx.wording import WeblinxWording
 from agents.words.shown_page import LetterForm, PageWording
 from agents.words.trajectory import naive_demos
 from tests import factories
-from tests.agents.author_clones import FILES, clone
+from tests.agents.author_clones import FILES, clone, real
 from tests.agents.prompt_world import composed, digest
 from tests.beside import needs
 from tests.conformance.crashes import error_of
@@ -30,7 +30,6 @@ from tests.conformance.test_weblinx_truncation import candidates_of
 from tests.conformance.weblinx import ToyTokenizer, demos, section
 
 READS = {"mind2web": "mindact", "self-map": "self-map", "synapse": "synapse-abstraction", "awm": "awm-online"}
-CLONES = os.environ.get("PROMPT_CLONES", "")
 
 
 def words(folder: Path, source: str) -> dict[str, str]:
@@ -277,14 +276,6 @@ def test_the_command_says_what_is_wrong(arguments, said, tmp_path) -> None:
     with pytest.raises(CommandError, match="is no folder"):
         told("weblinx", tmp_path / "nothing")
     assert not PromptPack.objects.exists()
-
-
-def real(source: str) -> Path:
-    """A clone of the authors' repository, where the tester has it."""
-    folder = Path(CLONES) / source
-    if not CLONES or not folder.is_dir():
-        pytest.skip(needs("a clone", f"PROMPT_CLONES names no folder with {source}"))
-    return folder
 
 
 @pytest.mark.parametrize("source", READ)

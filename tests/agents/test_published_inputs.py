@@ -5,7 +5,6 @@ of its authors' repository, ours through an import, a study and the words that w
 """
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -26,12 +25,11 @@ from annotations.sample import mind2web
 from annotations.sample.build import build_website
 from evaluation.studies import running
 from tests import factories
-from tests.beside import needs
+from tests.agents.author_clones import real
 from tests.conformance.authors_self_map import rationale
 from tests.conformance.front_door import PublishedEvaluation, ScriptedEndpoint
 from tests.tiny_models import tiny_t5
 
-CLONES = os.environ.get("PROMPT_CLONES", "")
 ROOT = Path(__file__).resolve().parents[2]
 ACTION = "`CLICK [1]`"
 INDUCED = """## search
@@ -54,13 +52,6 @@ SELF_MAP = {
 }
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
-
-
-def real(source: str) -> Path:
-    folder = Path(CLONES) / source
-    if not CLONES or not folder.is_dir():
-        pytest.skip(needs("a clone", f"PROMPT_CLONES names no folder with {source}"))
-    return folder
 
 
 def ranked(action: dict[str, Any], place: int) -> dict[str, Any]:
