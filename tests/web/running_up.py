@@ -10,7 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -29,8 +29,7 @@ def data_folder() -> Iterator[Path]:
     folder = Path("/var/tmp" if os.geteuid() == 0 else "/tmp") / f"webnav-test-{uuid4().hex[:8]}"
     folder.mkdir(mode=0o755)
     yield folder
-    for process in ours(folder):
-        process.kill()
+    kill_left(folder)
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -95,6 +94,19 @@ def ours(var: Path) -> list[psutil.Process]:
         except psutil.Error:
             continue
     return found
+
+
+def kill_left(var: Path) -> None:
+    """Ends what a test left of this data folder."""
+    kill_all(ours(var))
+
+
+def kill_all(processes: list[psutil.Process]) -> None:
+    """And waits for them; what ends by itself meanwhile is no error."""
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(processes, timeout=10)
 
 
 def left_running(var: Path) -> list[str]:

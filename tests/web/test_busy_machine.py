@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.web.running_up import free_port
+from tests.web.running_up import free_port, kill_all
 
 ROOT = Path(__file__).resolve().parents[2]
 APPLICATION = """
@@ -48,6 +48,5 @@ def test_a_web_process_that_was_paused_is_kept(tmp_path: Path) -> None:
         time.sleep(1)
         assert paused.pid in children(parent)
     finally:
-        for process in [*psutil.Process(server.pid).children(recursive=True), psutil.Process(server.pid)]:
-            process.kill()
+        kill_all([*psutil.Process(server.pid).children(recursive=True), psutil.Process(server.pid)])
         server.wait()

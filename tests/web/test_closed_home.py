@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.web.running_up import ROOT, free_port, heed_ctrl_c, left_running, ours, wait_until_healthy
+from tests.web.running_up import ROOT, free_port, heed_ctrl_c, kill_left, left_running, wait_until_healthy
 from webnav_site.embedded import machine
 
 pytestmark = [
@@ -36,8 +36,7 @@ def clone() -> Iterator[Path]:
     (clone / ".venv").symlink_to((ROOT / ".venv").resolve())
     yield clone
     var = machine.var_folder(clone, {})
-    for process in ours(var):
-        process.kill()
+    kill_left(var)
     shutil.rmtree(var, ignore_errors=True)
     shutil.rmtree(home)
 

@@ -178,7 +178,7 @@ def test_the_tried_model_ends_with_who_started_it() -> None:
 
 def end_tried() -> None:
     for child in psutil.Process().children():
-        with suppress(psutil.ZombieProcess):  # another that has ended
+        with suppress(psutil.NoSuchProcess):  # another that has ended
             if "agents.llm.trying" in child.cmdline():
                 child.kill()
                 child.wait()

@@ -17,7 +17,7 @@ import pytest
 
 from tests.annotations.test_full_disk import mounted
 from tests.contention import contention_of_all_cores
-from tests.web.running_up import ROOT, free_port, ours, start, wait_until_healthy
+from tests.web.running_up import ROOT, free_port, kill_left, start, wait_until_healthy
 
 pytestmark = [pytest.mark.slow, pytest.mark.whole_app]
 SIZE = "1200m"  # the app wants 512 MB free, and takes about 300
@@ -48,8 +48,7 @@ def folder() -> Iterator[Path]:
     place = Path("/var/tmp") / f"webnav-test-{uuid4().hex[:8]}"
     for disk in mounted(place, f"size={SIZE},mode=755"):
         yield disk
-        for process in ours(disk):
-            process.kill()
+        kill_left(disk)
     place.rmdir()
 
 
