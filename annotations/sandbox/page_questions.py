@@ -88,7 +88,7 @@ def children(html: str, node_id: str, gold: Collection[str], first: int, last: i
 
 
 def rows(html: str, gold: Collection[str], candidates: Collection[str]) -> bytes:
-    """The whole tree as flat rows in JSON (`annotations.dom.page_tree`)."""
+    """The whole tree as flat rows in JSON (`annotations.dom.tree_rows`)."""
     return processes.pool.call("rows", _bytes(html), gold=list(gold), candidates=list(candidates))
 
 

@@ -13,7 +13,6 @@ from annotations.dom import tree_rows
 from annotations.dom.accessibility import accessibility_tree
 from annotations.dom.limits import PageError
 from annotations.dom.marks import Mark, MarkKind
-from annotations.dom.page_tree import page_rows
 from annotations.dom.prune import prune_tree
 from annotations.dom.render import render_page
 from annotations.dom.tree import NODE_ID, TEXT, Element, node_ids, parse
@@ -110,7 +109,7 @@ def children(page: bytes, node_id: str, gold: Collection[str], first: int, last:
 
 def rows(page: bytes, gold: Collection[str], candidates: Collection[str]) -> bytes:
     """The whole tree as flat rows."""
-    return _json(page_rows(parse(page), gold, candidates))
+    return _json(tree_rows.page_rows(parse(page), gold, candidates))
 
 
 def pruned(page: bytes, kept: Iterable[str]) -> bytes:

@@ -7,9 +7,8 @@ import time
 import pytest
 
 from annotations.dom.generated import list_page, random_page
-from annotations.dom.page_tree import page_rows
 from annotations.dom.tree import node_ids, parse
-from annotations.dom.tree_rows import MAX_TEXT
+from annotations.dom.tree_rows import MAX_TEXT, page_rows
 from tests.quick import first_is_quick
 
 PAGE = """<html backend_node_id="1"><!-- said by nobody --><body backend_node_id="2" role="none">

@@ -1,6 +1,7 @@
 """The element tree as rows: bounded, gold path open, flat stream."""
 
 from annotations.dom import tree_rows
+from annotations.dom.generated import random_page
 from annotations.dom.tree import Element, parse
 
 
@@ -56,7 +57,15 @@ def test_a_row_says_its_attributes_and_its_own_text_only() -> None:
         '<p backend_node_id="1" aria_label="Price"><text>from</text><b backend_node_id="2"><text>9 €</text></b></p>'
     )
     rows = list(tree_rows.tree(page, set()))
-    assert [(row.tag, row.text) for row in rows if row.tag] == [("p", "price · from"), ("b", "9 €")]
+    assert [(row.tag, row.text) for row in rows if row.tag] == [("p", "Price · from"), ("b", "9 €")]
+
+
+def test_both_trees_say_the_same_of_an_element() -> None:
+    page = parse(random_page(150, seed=5)[0])
+    gold = tree_rows.page_rows(page, [], [])[-1][1]
+    few = {row.node_id: (row.tag, row.text, row.gold) for row in tree_rows.tree(page, {gold}) if row.tag}
+    whole = {row[1]: tuple(row[2:5]) for row in tree_rows.page_rows(page, {gold}, [])}
+    assert few[gold][2] and few.items() <= whole.items()
 
 
 def test_a_node_that_is_not_on_the_page_has_no_children() -> None:
