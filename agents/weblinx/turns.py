@@ -1,13 +1,12 @@
 """A thin view of WebLINX's replay dicts (A1): nothing is changed, renamed or lost.
 
-Where what stands in a dict is known to its one reader, `annotations.datasets.weblinx.turns`; a view says None for what
-is not recorded, as the published code does.
+It reads nothing by itself: where what stands in a dict is known to its one reader,
+`annotations.datasets.weblinx.turns`. A view says None for what is not recorded, as the published code does.
 
 A turn (`ReplayTurn`) is here what WebLINX calls so: one utterance or one browser action, numbered by its place in
 `replay.json`.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -38,17 +37,16 @@ class ReplayTurn:
     @property
     def timestamp(self) -> float:
         """Seconds since the recording started; may be negative."""
-        seconds: float = self.data["timestamp"]
-        return seconds
+        return recorded_turns.seconds_of(self.data)
 
     @property
     def speaker(self) -> str | None:
         """ "instructor" or "navigator"; None for browser turns."""
-        return self.data.get("speaker")
+        return recorded_turns.speaker_of(self.data)
 
     @property
     def utterance(self) -> str | None:
-        return self.data.get("utterance")
+        return recorded_turns.utterance_of(self.data)
 
     @property
     def recorded_intent(self) -> str:
@@ -75,7 +73,7 @@ class ReplayTurn:
     @property
     def element(self) -> Mapping[str, Any] | None:
         """The recorded element: attributes, bbox, tagName, textContent, ..."""
-        return self.arguments.get("element")
+        return recorded_turns.element_of(self.data)
 
     @property
     def uid(self) -> str | None:
@@ -97,11 +95,11 @@ class ReplayTurn:
 
     @property
     def viewport_height(self) -> float | None:
-        return self.metadata.get("viewportHeight")
+        return recorded_turns.window_of(self.data)[1]
 
     @property
     def viewport_width(self) -> float | None:
-        return self.metadata.get("viewportWidth")
+        return recorded_turns.window_of(self.data)[0]
 
     @property
     def url(self) -> str | None:
@@ -148,12 +146,4 @@ class PagesByName:
         return self.pages.get(turn.page) if turn.page else None
 
     def bboxes(self, turn: ReplayTurn) -> Mapping[str, RecordedBox] | None:
-        return self.boxes.get(bboxes_file(turn.page)) if turn.page else None
-
-
-def bboxes_file(page: str) -> str:
-    """File name of a page's boxes: "page-3-0.html" -> "bboxes-3.json". ValueError for another shape of name."""
-    number = re.search(r"\d+", page)
-    if number is None:
-        raise ValueError(f"no number in the page's file name {page!r}")
-    return f"bboxes-{number.group()}.json"
+        return self.boxes.get(recorded_turns.boxes_name(turn.page).removeprefix("bboxes/")) if turn.page else None

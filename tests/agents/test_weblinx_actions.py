@@ -1,10 +1,13 @@
 """WebLINX action strings: what the cases of the published code do not show."""
 
+import ast
+import inspect
+
 import pytest
 
 from agents.weblinx.actions import action_call, clock, default_call, history_call
 from agents.weblinx.quirks import CORRECTED
-from agents.weblinx.turns import bboxes_file
+from agents.weblinx.turns import PagesByName, ReplayTurn
 from annotations.datasets.weblinx import turns as recorded_turns
 from tests.agents.weblinx_demo import browser, chat, make_demo
 
@@ -47,9 +50,9 @@ def test_an_intent_that_weblinx_does_not_record_is_named():
 
 
 def test_the_boxes_of_a_page_go_by_its_first_number():
-    assert bboxes_file("page-12-3.html") == "bboxes-12.json"
-    with pytest.raises(ValueError, match=r"start\.html"):
-        bboxes_file("start.html")
+    pages = PagesByName({}, {"bboxes-12.json": {"go": {}}})
+    turns = [only_turn(browser("click") | {"state": {"page": page}}) for page in ("page-12-3.html", "page-1-12.html")]
+    assert [pages.bboxes(turn) for turn in turns] == [{"go": {}}, None]
 
 
 def test_turns_are_views_of_the_published_dicts():
@@ -68,3 +71,13 @@ def test_agents_and_the_import_read_the_same_element(attributes) -> None:
     data["action"]["arguments"]["element"]["attributes"] = attributes
     assert recorded_turns.uid_of(data) == ""
     assert only_turn(data).uid is None
+
+
+def test_a_view_reads_nothing_by_itself():
+    """Where what stands in a recorded turn is known in one place."""
+    reading = [
+        node
+        for node in ast.walk(ast.parse(inspect.getsource(ReplayTurn)))
+        if isinstance(node, ast.Subscript | ast.Call) and ast.unparse(node).startswith("self.")
+    ]
+    assert [ast.unparse(node) for node in reading] == ["self.recorded_intent.lower()"]

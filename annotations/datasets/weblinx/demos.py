@@ -165,7 +165,7 @@ class _OpenDemo(_DemoFiles):
         uid, page = replay.uid_of(turn), self._page(index, turn)
         shown = [other for other in candidates(page.tags, page.boxes, replay.viewport_of(turn)) if other != uid]
         attributes = replay.arguments_of(turn, "element").get("attributes")
-        extra = {"timestamp": turn["timestamp"]} | ({"page": page.name} if page.name else {})
+        extra = {"timestamp": replay.seconds_of(turn)} | ({"page": page.name} if page.name else {})
         if page.encoding not in ("", "utf-8"):
             extra["encoding"] = page.encoding
         gold = CandidateRecord(
@@ -267,7 +267,7 @@ def group_turns(
         if step is not None:
             done.append(step)
         else:
-            said.append({"index": index, "timestamp": turn["timestamp"], "utterance": turn["utterance"]})
+            said.append({"index": index, "timestamp": replay.seconds_of(turn), "utterance": replay.utterance_of(turn)})
     yield _turn(demo, first, said, done)
 
 

@@ -43,7 +43,22 @@ def is_chat(turn: RecordedTurn) -> bool:
 
 def is_instruction(turn: RecordedTurn) -> bool:
     """A message of the instructor; everything else is the navigator's."""
-    return is_chat(turn) and turn["speaker"] == "instructor"
+    return is_chat(turn) and speaker_of(turn) == "instructor"
+
+
+def speaker_of(turn: RecordedTurn) -> str | None:
+    """ "instructor" or "navigator"; None for browser turns."""
+    return turn.get("speaker")
+
+
+def utterance_of(turn: RecordedTurn) -> str | None:
+    return turn.get("utterance")
+
+
+def seconds_of(turn: RecordedTurn) -> float:
+    """Seconds since the recording started; may be negative."""
+    seconds: float = turn["timestamp"]
+    return seconds
 
 
 def intent_of(turn: RecordedTurn) -> str:
@@ -55,6 +70,11 @@ def arguments_of(turn: RecordedTurn, name: str = "") -> dict[str, Any]:
     """The arguments of a browser turn, or an object among them; {} where the recording has none."""
     arguments = {} if is_chat(turn) else turn["action"].get("arguments") or {}
     return (arguments.get(name) or {}) if name else arguments
+
+
+def element_of(turn: RecordedTurn) -> Mapping[str, Any] | None:
+    """The element that a browser turn acts on: attributes, bbox, tagName, textContent, ...; None where it has none."""
+    return arguments_of(turn).get("element")
 
 
 def operation_of(turn: RecordedTurn) -> str:
@@ -76,7 +96,7 @@ def value_of(turn: RecordedTurn) -> str:
     """What is typed, chosen, loaded, said, copied or pasted; "x y" of a scroll; ids of tabs. "" where nothing is."""
     arguments, properties = arguments_of(turn), arguments_of(turn, "properties")
     values = {
-        SAY: [turn.get("utterance")],
+        SAY: [utterance_of(turn)],
         "textInput": [arguments.get("text")],
         "change": [arguments.get("value")],
         "load": [address_of(turn)],
@@ -140,15 +160,20 @@ def screenshot_of(turn: RecordedTurn) -> str:
 
 
 def boxes_name(page: str) -> str:
-    """Path of the bounding boxes that belong to a page: they share its first number."""
+    """Path of the bounding boxes that belong to a page: they share its first number; "" for another shape of name."""
     match = PAGE_NAME.fullmatch(page)
     return f"bboxes/bboxes-{match[1]}.json" if match else ""
 
 
+def window_of(turn: RecordedTurn) -> tuple[float | None, float | None]:
+    """Width and height of the window as recorded, None where they are not."""
+    metadata = arguments_of(turn, "metadata")
+    return metadata.get("viewportWidth"), metadata.get("viewportHeight")
+
+
 def viewport_of(turn: RecordedTurn) -> tuple[float, float] | None:
     """(width, height) of the window in CSS pixels; None where the recording does not tell."""
-    metadata = arguments_of(turn, "metadata")
-    width, height = metadata.get("viewportWidth"), metadata.get("viewportHeight")
+    width, height = window_of(turn)
     return (width, height) if isinstance(width, int | float) and isinstance(height, int | float) else None
 
 
@@ -187,7 +212,7 @@ def active_turns(turns: Iterable[RecordedTurn], needing: Set[str] = NEEDING_AN_E
             latest = state
         elif is_chat(turn):
             state = latest
-        is_named = intent not in needing or arguments_of(turn).get("element") is not None
+        is_named = intent not in needing or element_of(turn) is not None
         is_good = state.get("screenshot") and state.get("screenshot_status") == "good"
         if intent in PREDICTED_INTENTS and not is_instruction(turn) and is_named and is_good:
             yield index
@@ -195,7 +220,7 @@ def active_turns(turns: Iterable[RecordedTurn], needing: Set[str] = NEEDING_AN_E
 
 def duration_of(turns: Sequence[RecordedTurn]) -> float:
     """Seconds from the first turn to the last; 0.0 for fewer than two."""
-    times = [turn["timestamp"] for turn in turns]
+    times = [seconds_of(turn) for turn in turns]
     return round(max(times) - min(times), 3) if times else 0.0
 
 
