@@ -10,7 +10,7 @@ import pytest
 from annotations.text.amounts import amount
 from annotations.text.stop_words import NO_TOPIC
 from tests.parsed_sources import parsed
-from tests.test_imports import ROOT, is_core, modules
+from tests.test_imports import CORE, ROOT, is_core, modules
 
 EVERYWHERE = {"Command"}  # Django asks for this name in every management command
 CAPITALISED = re.compile(r"_?[A-Z]+[a-z]\w*")  # a type by its name; CONSTANTS are none
@@ -322,21 +322,25 @@ def test_the_architecture_is_short() -> None:
     assert len((ROOT / "docs" / "architecture.md").read_text("utf-8").splitlines()) <= 150
 
 
-def wings_not_named(table: str, wings: Collection[str]) -> list[str]:
-    """Wings that no row holds, or more than one."""
-    rows = re.findall(r"^\| `(\w+)/(?:(\w+)|\{([\w,]+)\})/`(?: \(core\))? \|", table, re.M)
-    named = [f"{app}/{wing}" for app, one, several in rows for wing in (one or several).split(",")]
-    return sorted(wing for wing in wings if named.count(wing) != 1)
+def wings_in(readme: str) -> dict[str, list[str]]:
+    """App -> the wings that the list of the README names, a line each, as they are written."""
+    found: dict[str, list[str]] = {}
+    app = ""
+    for start, wing in re.findall(r"^(\w+/)? +([a-z_]+\*?) +[^ ].*$", readme, re.M):
+        app = start.rstrip("/") or app
+        found.setdefault(app, []).append(wing)
+    return found
 
 
-def test_the_readme_names_every_wing() -> None:
-    apps = ("annotations", "agents", "evaluation")
+def test_the_readme_has_a_line_a_wing_that_says_which_are_core() -> None:
     wiring = {"management", "migrations", "templatetags"}
-    wings = [name.replace(".", "/") for name, path in modules().items() if path.name == "__init__.py"]
-    ours = [wing for wing in wings if wing.startswith(apps) and wing.count("/") == 1]
-    table = (ROOT / "README.md").read_text("utf-8").partition("## Where each concept lives")[2]
-    assert wings_not_named(table, [wing for wing in ours if wing.partition("/")[2] not in wiring]) == []
-    assert len(re.findall(r"^\| `", table, re.M)) <= 20
+    there: dict[str, list[str]] = {"annotations": [], "agents": [], "evaluation": []}
+    for name, path in sorted(modules().items()):
+        app, _, wing = name.partition(".")
+        if path.name == "__init__.py" and app in there and wing and "." not in wing and wing not in wiring:
+            there[app].append(wing + "*" * (f"{name}.*" in CORE))
+    listed = (ROOT / "README.md").read_text("utf-8").partition("## Where each concept lives")[2].split("```")[1]
+    assert wings_in(listed) == there
 
 
 def test_the_settings_are_short() -> None:
@@ -351,9 +355,9 @@ def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 120
 
 
-def test_a_wing_that_the_readme_forgets_is_found() -> None:
-    rows = "| `a/b/` (core) | text |\n| `a/c/`, `d/` | two |\n| `e/{f,g}/` | two |\n| `e/f/` | again |"
-    assert wings_not_named(rows, ["a/b", "a/c", "a/d", "e/f", "e/g"]) == ["a/c", "a/d", "e/f"]
+def test_wings_are_read_from_the_list() -> None:
+    listed = "one/   first*  text, of two\n       second text\ntwo/          settings, and more\n"
+    assert wings_in(listed) == {"one": ["first*", "second"]}
 
 
 def test_the_words_of_the_glossary_are_in_the_code() -> None:
