@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from agents.llm.protocol import Llm
 from agents.memory.transitions import Happened, PastTransitions
+from agents.memory.written import prompted_facts, trained_facts
 from agents.world_model.calibration import ReliabilityBin, bins, calibration_error, error_by_chance
 from agents.world_model.effects import Effect, agreement, applied, facts, happenings
 from annotations.agreement import Agreement, Counts, estimate
@@ -63,11 +65,16 @@ class Measured:
 
 
 def measure(
-    past: PastTransitions, split: str, limit: int | None, model: str = "", across_turns: bool = False
+    past: PastTransitions,
+    split: str,
+    limit: int | None,
+    model: str = "",
+    across_turns: bool = False,
+    llm: Llm | None = None,
 ) -> Measured:
     """Measure predictions on the steps of a split that have a page before and after, on `limit` of them at most.
-    `model`: a trained world model to measure too. `across_turns`: last steps of turns count too, by the first page of
-    the next."""
+    `model`: a trained world model to measure too; `llm`: a language model, prompted. `across_turns`: last steps of
+    turns count too, by the first page of the next."""
     cases = [case for _, case in past.recorded(split, limit, across_turns)]
     if not cases:
         return Measured(split, 0)
@@ -75,10 +82,11 @@ def measure(
     said = guesses(past, cases)
     found = past.world_model().predict([case.situation for case in cases])
     said[RETRIEVED] = [one.facts for one in found]
+    asked = [case.situation for case in cases]
     if model:
-        from agents.memory.written import written_facts
-
-        said[model] = written_facts(model, [case.situation for case in cases])
+        said[model] = trained_facts(model, asked)
+    if llm is not None:
+        said[llm.info.model] = prompted_facts(llm, asked)
     right = [one.facts == true for one, true in zip(found, truth, strict=True)]
     told = [one.confidence for one in found]
     changing = sum(map(bool, truth)) / len(truth)
@@ -86,7 +94,11 @@ def measure(
     error = calibration_error(told, right)
     across = sum(case.across_turns for case in cases)
     gained = [
-        one for name in (RETRIEVED, model) if name for guess in BEATEN for one in gains(cases, said, truth, name, guess)
+        one
+        for name in said
+        if name not in (NOTHING, *BEATEN)
+        for guess in BEATEN
+        for one in gains(cases, said, truth, name, guess)
     ]
     return Measured(
         split, len(cases), changing, scores, error, bins(told, right), error_by_chance(told), gained, across

@@ -1,32 +1,59 @@
-"""The facts that a trained world model writes, so that it can be measured as the other world models are."""
+"""The changes that a language model writes of an action, as facts, so that it can be measured as the other world models
+are."""
 
 from collections import Counter
 from collections.abc import Sequence
 
-from agents.llm.protocol import Message
+from agents.llm.protocol import Llm, Message
 from agents.memory.describe import EFFECT
+from agents.models import TrainedModel
 from agents.prompts.packs import webnav
 from agents.stages.imagine.model_questions import AROUND_PAGE, NOTHING_DONE, cut_tree, imagining_weights
 from agents.stages.imagine.scores import next_state
-from agents.words.generator import ChatPrompt
+from agents.words.generator import ChatGenerator, ChatPrompt, Generator
+from agents.world_model.effects import facts, happenings
 from agents.world_model.predicting import Situation
 from agents.world_model.records import described
+from annotations.dom.differences import difference
 
 PAGE_TOKENS, NEW_TOKENS = 900, 200
+CHANGES, PAGES = "world_model", "world_model_page"  # texts that ask for the change, and for the whole page
 
 
-def written_facts(model: str, situations: Sequence[Situation]) -> list[Counter[str]]:
-    """The facts of the model's greedy answer to each situation, asked without the past of its turn. ValueError where
-    there is no such model."""
+def trained_facts(model: str, situations: Sequence[Situation]) -> list[Counter[str]]:
+    """Of a model trained here, which writes changes or whole pages, as it was taught. ValueError where there is no such
+    model."""
+    row = TrainedModel.objects.filter(name=model).first()
+    writes_pages = row is not None and row.config.get("paradigm") == PAGES
     generator = imagining_weights(model)
-    generator.configure(max_new_tokens=NEW_TOKENS, max_tokens=PAGE_TOKENS + AROUND_PAGE)
+    answer_tokens = PAGE_TOKENS if writes_pages else NEW_TOKENS
+    generator.configure(max_new_tokens=answer_tokens, max_tokens=PAGE_TOKENS + AROUND_PAGE)
+    return _written(generator, PAGES if writes_pages else CHANGES, situations)
+
+
+def prompted_facts(llm: Llm, situations: Sequence[Situation]) -> list[Counter[str]]:
+    """Of a language model that was told nothing but the page and the action. It is asked for the whole next page, as no
+    rule compares prose with one."""
+    return _written(ChatGenerator(llm, max_tokens=PAGE_TOKENS + NEW_TOKENS), PAGES, situations)
+
+
+def _written(generator: Generator, text: str, situations: Sequence[Situation]) -> list[Counter[str]]:
+    """The facts of the greedy answer to each situation, asked without the past of its turn."""
+    pages = [cut_tree(one.tree, PAGE_TOKENS, generator.count_tokens) for one in situations]
     prompts = []
-    for one in situations:
-        page = cut_tree(one.tree, PAGE_TOKENS, generator.count_tokens)
+    for one, page in zip(situations, pages, strict=True):
         filled = {"objective": one.instruction, "previous": NOTHING_DONE, "observation": page}
-        said = webnav().prompt("world_model").messages(**filled, action=described(one.action, page))
+        said = webnav().prompt(text).messages(**filled, action=described(one.action, page))
         prompts.append(ChatPrompt(tuple(Message(*message) for message in said)))
-    return [facts_in(next_state(answer.text).text) for answer in generator.generate(prompts)]
+    answers = [next_state(answer.text).text for answer in generator.generate(prompts)]
+    if text == CHANGES:
+        return [facts_in(answer) for answer in answers]
+    return [facts_of_page(page, answer) for page, answer in zip(pages, answers, strict=True)]
+
+
+def facts_of_page(page: str, written: str) -> Counter[str]:
+    """How a page that was written differs from the one that was shown. Where none can be read, nothing was said."""
+    return facts(happenings(difference(page, written))) if written.strip() else Counter()
 
 
 def facts_in(text: str) -> Counter[str]:

@@ -11,7 +11,7 @@ from agents.llm.protocol import Llm
 from agents.memory.fitting import choices_of_train, value_of
 from agents.memory.measuring import RETRIEVED, guesses
 from agents.memory.transitions import PastTransitions
-from agents.memory.written import written_facts
+from agents.memory.written import trained_facts
 from agents.prompts.packs import Pack
 from agents.world_model.effects import agreement
 from agents.world_model.predicting import Prediction
@@ -92,7 +92,7 @@ def _foretold(past: PastTransitions, steps: Sequence[ProbedStep], model: str) ->
     found = guesses(past, cases)
     found[RETRIEVED] = [one.facts for one in past.world_model().predict(situations)]
     if model:
-        found[model] = written_facts(model, situations)
+        found[model] = trained_facts(model, situations)
     return found
 
 

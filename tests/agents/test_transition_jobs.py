@@ -202,6 +202,34 @@ def test_the_command_prints_gains_over_both_guesses(dataset: Dataset, monkeypatc
     assert said.count("too few for an interval") == 1, "said once"
 
 
+def page_after(body: dict[str, Any]) -> str:
+    """A model that knows what a click on the box does, and copies the page else; of typing it writes no page."""
+    said = prompt_text(body)
+    page = said.partition("CURRENT OBSERVATION:\n")[2].partition("\nCURRENT ACTION:")[0]
+    action = said.partition("CURRENT ACTION: ")[2]
+    if action.startswith("CLICK on [3]"):
+        page = page.replace("checkbox 'News' checked: false", "checkbox 'News' checked: true")
+    return "It will change." if action.startswith("TYPE") else f"[Rationale] So.\n[Next State] {page}"
+
+
+@pytest.mark.slow
+def test_a_prompted_model_is_measured_by_the_pages_that_it_writes(
+    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measure_world_model, "encoder_named", encoding.encoder_named)
+    with serve(page_after) as server:
+        monkeypatch.setenv("LLM_BASE_URL", server.url)
+        monkeypatch.setenv("LLM_MODEL", "dreaming")
+        out = StringIO()
+        asked = ["--split", "test_task", "--connection", "--json"]
+        call_command("measure_world_model", dataset.name, *asked, stdout=out)
+    (found,) = json.loads(out.getvalue())
+    assert len(server.requests) == found["steps"] == 3, "a click that checks, a typing, a click without an effect"
+    assert found["scores"]["dreaming"]["exact"] == pytest.approx(2 / 3)
+    assert found["scores"]["dreaming"]["changing_exact"] == pytest.approx(1 / 2)
+    assert {one["model"] for one in found["gains"]} == {RETRIEVED, "dreaming"}
+
+
 SAMPLES = Path(os.environ.get("SHARED_DATA", Path(__file__).parents[3] / "shared" / "data")) / "wma-samples"
 PUBLISHED = ["sample_description_with_tao_annotated", "sample_mind2web_acctree", "sample_webarena_acctree"]
 MARKS = [] if SAMPLES.is_dir() else [needs_shared(f"the published samples are not in {SAMPLES}")]

@@ -1,16 +1,18 @@
 """A world model and a value function are trained on transitions, in the prompts that recipes ask."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agents.encoders import weights
+from agents.generators.local import LocalGenerator
 from agents.management.commands.train_world_model import Command
 from agents.memory.describe import told
 from agents.memory.measuring import measure
 from agents.memory.transitions import seen_at
-from agents.memory.written import facts_in
+from agents.memory.written import facts_in, facts_of_page
 from agents.models import TrainedModel
 from agents.observations import RecordedConversation
 from agents.prompts.packs import webnav
@@ -23,6 +25,7 @@ from agents.training.samples.transition_rows import TransitionRows
 from agents.training.settings import make_settings
 from agents.training.trained import card
 from agents.training.unpacking import unpacked
+from agents.words.generator import ChatPrompt, Generated
 from annotations.corpus.store import ConversationStore
 from annotations.models import Conversation, Dataset, Job
 from tests.agents.test_transitions import dataset, past, recorded
@@ -179,3 +182,37 @@ def test_it_is_trained_beside_its_base_and_measured(dataset: Dataset, tmp_path: 
     one = past(dataset)
     one.prepare()
     assert 0 <= measure(one, "test_task", None, "dreamer").scores["dreamer"].f1 <= 1
+
+
+@pytest.mark.slow
+def test_a_model_that_writes_pages_is_asked_for_pages(dataset: Dataset, tmp_path: Path, settings, monkeypatch) -> None:
+    settings.MODEL_ROOT = tmp_path
+    monkeypatch.setenv("MODEL_ROOT", str(tmp_path))
+    tiny_causal(tmp_path / "pages", TEXTS, width=16, layers=1, vocabulary=400)
+    asked: list[str] = []
+    answer = LocalGenerator.generate
+
+    def heard(self: LocalGenerator, prompts: Sequence[ChatPrompt], *sampling: Any) -> list[Generated]:
+        asked.extend(str(prompt.messages[0].content) for prompt in prompts)
+        return answer(self, prompts, *sampling)
+
+    monkeypatch.setattr(LocalGenerator, "generate", heard)
+    made = {"project": dataset.project, "dataset": dataset, "name": "pages", "kind": "causal"}
+    row = TrainedModel.objects.create(**made, config={"paradigm": "world_model_page"})
+    one = past(dataset)
+    one.prepare()
+    assert 0 <= measure(one, "test_task", None, "pages").scores["pages"].f1 <= 1
+    assert len(asked) == 3
+    assert all("write the page after that action" in text for text in asked)
+    row.config = {"paradigm": "world_model"}
+    row.save()
+    measure(one, "test_task", None, "pages")
+    assert len(asked) == 6
+    assert all("describe the change" in text for text in asked[3:])
+
+
+def test_a_page_that_was_written_is_told_by_its_differences() -> None:
+    page = "[1] RootWebArea ''\n\t[3] checkbox 'News' checked: false"
+    assert dict(facts_of_page(page, page.replace("false", "true"))) == {"changed checkbox 'News' checked: true": 1}
+    assert not facts_of_page(page, page)
+    assert not facts_of_page(page, " \n")

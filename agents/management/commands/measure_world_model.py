@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from agents.encoders.weights import MINILM
 from agents.memory.encoding import encoder_named
+from agents.memory.jobs import endpoint
 from agents.memory.measuring import Measured, measure
 from agents.memory.transitions import PastTransitions
 from agents.world_model.plotting import reliability_svg
@@ -20,9 +21,10 @@ from annotations.models import Split
 class Command(BaseCommand):
     """Predict what held-out recorded actions changed, by the past transitions of the train split (made where they are
     missing), and compare with three guesses: that nothing changes, the most frequent change, and the most frequent one
-    of the same operation and role. --model adds a model trained by train_world_model. F1 is of single changes, exact of
-    whole differences; what is gained over a guess is told by operation too, as paired differences with intervals that
-    draw conversations; ECE is of the confidence, which was fitted on the dev split, else on train steps."""
+    of the same operation and role. --model adds a model trained by train_world_model, --connection a language model,
+    which is asked for the whole next page. F1 is of single changes, exact of whole differences; what is gained over a
+    guess is told by operation too, as paired differences with intervals that draw conversations; ECE is of the
+    confidence, which was fitted on the dev split, else on train steps."""
 
     help = __doc__
 
@@ -33,6 +35,13 @@ class Command(BaseCommand):
         parser.add_argument("--encoder", default=MINILM, metavar="NAME", help="default: %(default)s")
         parser.add_argument("--model", default="", metavar="NAME", help="also this one, trained here")
         parser.add_argument(
+            "--connection",
+            nargs="?",
+            const="",
+            metavar="NAME",
+            help="also a language model, prompted; without NAME, what answers here",
+        )
+        parser.add_argument(
             "--across-turns",
             action="store_true",
             help="count last steps of turns too, by the first page of the next, as if nothing happened between",
@@ -42,10 +51,12 @@ class Command(BaseCommand):
 
     def handle(self, *, dataset: str, **options: Any) -> None:
         past = PastTransitions(dataset_named(dataset), encoder_named(options["encoder"]))
+        connection = options["connection"]
         try:
+            llm = None if connection is None else endpoint(connection)
             past.prepare()
             splits = options["split"] or [Split.TEST_TASK, Split.TEST_WEBSITE]
-            asked = options["limit"], options["model"], options["across_turns"]
+            asked = options["limit"], options["model"], options["across_turns"], llm
             found = [measure(past, split, *asked) for split in splits]
         except ValueError as error:
             raise CommandError(str(error)) from error
