@@ -2,7 +2,7 @@
 
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from agents.llm.protocol import Llm
 from agents.memory.transitions import Happened, PastTransitions
-from agents.memory.written import prompted_facts, trained_facts
+from agents.memory.written import Facts, prompted_facts, trained_facts
 from agents.world_model.calibration import ReliabilityBin, bins, calibration_error, error_by_chance
 from agents.world_model.effects import Effect, agreement, applied, facts, happenings
 from annotations.agreement import Agreement, Counts, estimate
@@ -23,12 +23,13 @@ BEATEN = (FREQUENT, OF_KIND)  # guesses over which gains are told; "nothing chan
 @dataclass(frozen=True)
 class Predicted:
     """How right predictions were: mean F1 over single changes and the share of steps predicted exactly, of all steps
-    and of those that change anything."""
+    and of those that change anything. `unread`: answers that could not be read, which foretell nothing."""
 
     f1: float
     exact: float
     changing_f1: float
     changing_exact: float
+    unread: int = 0
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def measure(
     if not cases:
         return Measured(split, 0)
     truth = [facts(happenings(difference(case.situation.tree, case.after))) for case in cases]
-    said = guesses(past, cases)
+    said: dict[str, Sequence[Facts | None]] = dict(guesses(past, cases))
     found = past.world_model().predict([case.situation for case in cases])
     said[RETRIEVED] = [one.facts for one in found]
     asked = [case.situation for case in cases]
@@ -107,23 +108,24 @@ def measure(
 
 def gains(
     cases: Sequence[Happened],
-    said: dict[str, list[Counter[str]]],
-    truth: Sequence[Counter[str]],
+    said: Mapping[str, Sequence[Facts | None]],
+    truth: Sequence[Facts],
     model: str,
     guess: str,
 ) -> list[Gain]:
     """What a world model gains over a guess, over all steps and by operation."""
+    read = [[one or Counter() for one in said[name]] for name in (model, guess)]
     by_operation: dict[str, list[int]] = {"": list(range(len(cases)))}
     for place, case in enumerate(cases):
         by_operation.setdefault(case.situation.action.operation, []).append(place)
-    found = []
+    gained = []
     for operation, places in sorted(by_operation.items()):
-        whole = [[said[name][place] == truth[place] for place in places] for name in (model, guess)]
-        parts = [[agreement(said[name][place], truth[place]) for place in places] for name in (model, guess)]
+        whole = [[found[place] == truth[place] for place in places] for found in read]
+        parts = [[agreement(found[place], truth[place]) for place in places] for found in read]
         of = [cases[place].situation.conversation for place in places]
         f1, exact = (_paired(of, *pair) for pair in (parts, whole))
-        found.append(Gain(model, guess, operation, f1, exact, *(sum(one) for one in whole)))
-    return found
+        gained.append(Gain(model, guess, operation, f1, exact, *(sum(one) for one in whole)))
+    return gained
 
 
 def _paired(conversations: Sequence[int], ours: Sequence[float], theirs: Sequence[float]) -> Agreement:
@@ -134,10 +136,13 @@ def _paired(conversations: Sequence[int], ours: Sequence[float], theirs: Sequenc
     return estimate(sums, lambda counts: counts[..., 0] / counts[..., 1], len(ours))
 
 
-def _score(guess: Sequence[Counter[str]], truth: Sequence[Counter[str]]) -> Predicted:
-    pairs = list(zip(guess, truth, strict=True))
+def _score(guess: Sequence[Facts | None], truth: Sequence[Facts]) -> Predicted:
+    pairs = [(one or Counter(), true) for one, true in zip(guess, truth, strict=True)]
     changing = [pair for pair in pairs if pair[1]]
-    return Predicted(*(_mean(some, whole) for some in (pairs, changing) for whole in (False, True)))
+    f1, exact, changing_f1, changing_exact = (
+        _mean(some, whole) for some in (pairs, changing) for whole in (False, True)
+    )
+    return Predicted(f1, exact, changing_f1, changing_exact, sum(one is None for one in guess))
 
 
 def _mean(pairs: Sequence[tuple[Counter[str], Counter[str]]], whole: bool) -> float:

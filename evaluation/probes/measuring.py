@@ -92,7 +92,7 @@ def _foretold(past: PastTransitions, steps: Sequence[ProbedStep], model: str) ->
     found = guesses(past, cases)
     found[RETRIEVED] = [one.facts for one in past.world_model().predict(situations)]
     if model:
-        found[model] = trained_facts(model, situations)
+        found[model] = [said or Counter() for said in trained_facts(model, situations)]
     return found
 
 

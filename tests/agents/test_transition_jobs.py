@@ -226,6 +226,7 @@ def test_a_prompted_model_is_measured_by_the_pages_that_it_writes(
     (found,) = json.loads(out.getvalue())
     assert len(server.requests) == found["steps"] == 3, "a click that checks, a typing, a click without an effect"
     assert found["scores"]["dreaming"]["exact"] == pytest.approx(2 / 3)
+    assert [found["scores"][name]["unread"] for name in ("dreaming", RETRIEVED)] == [1, 0]
     assert found["scores"]["dreaming"]["changing_exact"] == pytest.approx(1 / 2)
     assert {one["model"] for one in found["gains"]} == {RETRIEVED, "dreaming"}
 

@@ -81,7 +81,8 @@ class Command(BaseCommand):
         write(f"  {'':26}{'F1':>8}{'exact':>8}  of those that change: {'F1':>8}{'exact':>8}")
         for name, score in one.scores.items():
             all_of_them = f"{score.f1:8.3f}{score.exact:8.3f}"
-            write(f"  {name:26}{all_of_them}{'':24}{score.changing_f1:8.3f}{score.changing_exact:8.3f}")
+            unread = f"  {score.unread:,} answers could not be read" if score.unread else ""
+            write(f"  {name:26}{all_of_them}{'':24}{score.changing_f1:8.3f}{score.changing_exact:8.3f}{unread}")
         chance = f"{one.error_by_chance:.3f} of so few steps by chance"
         for gain in one.gains:
             said = f"  {gain.model} over {gain.guess}" if not gain.operation else f"    {gain.operation}"
