@@ -10,7 +10,7 @@ import numpy as np
 
 from agents.llm.protocol import Llm
 from agents.memory.transitions import Happened, PastTransitions
-from agents.memory.written import Facts, prompted_facts, trained_facts
+from agents.memory.written import Foretold, prompted_facts, trained_facts
 from agents.world_model.calibration import ReliabilityBin, bins, calibration_error, error_by_chance
 from agents.world_model.effects import Effect, agreement, applied, facts, happenings
 from annotations.agreement import Agreement, Counts, estimate
@@ -80,7 +80,7 @@ def measure(
     if not cases:
         return Measured(split, 0)
     truth = [facts(happenings(difference(case.situation.tree, case.after))) for case in cases]
-    said: dict[str, Sequence[Facts | None]] = dict(guesses(past, cases))
+    said: dict[str, Sequence[Foretold | None]] = dict(guesses(past, cases))
     found = past.world_model().predict([case.situation for case in cases])
     said[RETRIEVED] = [one.facts for one in found]
     asked = [case.situation for case in cases]
@@ -108,8 +108,8 @@ def measure(
 
 def gains(
     cases: Sequence[Happened],
-    said: Mapping[str, Sequence[Facts | None]],
-    truth: Sequence[Facts],
+    said: Mapping[str, Sequence[Foretold | None]],
+    truth: Sequence[Foretold],
     model: str,
     guess: str,
 ) -> list[Gain]:
@@ -136,7 +136,7 @@ def _paired(conversations: Sequence[int], ours: Sequence[float], theirs: Sequenc
     return estimate(sums, lambda counts: counts[..., 0] / counts[..., 1], len(ours))
 
 
-def _score(guess: Sequence[Facts | None], truth: Sequence[Facts]) -> Predicted:
+def _score(guess: Sequence[Foretold | None], truth: Sequence[Foretold]) -> Predicted:
     pairs = [(one or Counter(), true) for one, true in zip(guess, truth, strict=True)]
     changing = [pair for pair in pairs if pair[1]]
     f1, exact, changing_f1, changing_exact = (

@@ -21,10 +21,10 @@ PAGE_TOKENS, NEW_TOKENS = 900, 200
 CHANGES, PAGES = "world_model", "world_model_page"  # texts that ask for the change, and for the whole page
 
 
-Facts = Counter[str]
+Foretold = Counter[str]
 
 
-def trained_facts(model: str, situations: Sequence[Situation]) -> list[Facts | None]:
+def trained_facts(model: str, situations: Sequence[Situation]) -> list[Foretold | None]:
     """Of a model trained here, which writes changes or whole pages, as it was taught; None where its answer cannot be
     read. ValueError where there is no such model."""
     row = TrainedModel.objects.filter(name=model).first()
@@ -35,13 +35,13 @@ def trained_facts(model: str, situations: Sequence[Situation]) -> list[Facts | N
     return _written(generator, PAGES if writes_pages else CHANGES, situations)
 
 
-def prompted_facts(llm: Llm, situations: Sequence[Situation]) -> list[Facts | None]:
+def prompted_facts(llm: Llm, situations: Sequence[Situation]) -> list[Foretold | None]:
     """Of a language model that was told nothing but the page and the action; None where its answer holds no page. It is
     asked for the whole next one, as no rule compares prose with a page."""
     return _written(ChatGenerator(llm, max_tokens=PAGE_TOKENS + NEW_TOKENS), PAGES, situations)
 
 
-def _written(generator: Generator, text: str, situations: Sequence[Situation]) -> list[Facts | None]:
+def _written(generator: Generator, text: str, situations: Sequence[Situation]) -> list[Foretold | None]:
     """The facts of the greedy answer to each situation, asked without the past of its turn."""
     pages = [cut_tree(one.tree, PAGE_TOKENS, generator.count_tokens) for one in situations]
     prompts = []
@@ -55,12 +55,12 @@ def _written(generator: Generator, text: str, situations: Sequence[Situation]) -
     return [facts_of_page(page, answer) for page, answer in zip(pages, answers, strict=True)]
 
 
-def facts_of_page(page: str, written: str) -> Facts | None:
+def facts_of_page(page: str, written: str) -> Foretold | None:
     """How a page that was written differs from the one that was shown; None where no element was written."""
     return facts(happenings(difference(page, written))) if PageLines.of(written).lines else None
 
 
-def facts_in(text: str) -> Facts:
+def facts_in(text: str) -> Foretold:
     """The facts that a description holds which is written in the form of `agents.memory.describe.told`."""
     found = (part.strip() for part in text.strip().removeprefix(EFFECT).removesuffix(".").split("; "))
     return Counter(part for part in found if part.startswith(("added ", "removed ", "changed ")))
