@@ -41,6 +41,25 @@ def about_text(seconds: float) -> str:
     return f"{'about ' if round(seconds) > 0 else ''}{span_text(seconds)}"
 
 
+def between_text(least: float, most: float) -> str:
+    """A rough estimate in words: "about 2 to 10 min", "about 40 s to 4 min", "at most 20 s"; "about 3 min" where the
+    two are about the same."""
+    low, high = _rough_text(least), _rough_text(most)
+    if low == high:
+        return f"about {high}"
+    if least < 5:
+        return f"at most {high}"
+    number, _, unit = low.partition(" ")
+    return f"about {number if high.endswith(unit) else low} to {high}"
+
+
+def _rough_text(seconds: float) -> str:
+    """A duration to ten seconds, to a minute, or, from 100 minutes on, to an hour."""
+    if seconds < 55:
+        return f"{max(10, round(seconds, -1)):.0f} s"
+    return f"{max(1, round(seconds / 60))} min" if seconds < 6000 else f"{round(seconds / 3600)} h"
+
+
 def ago_text(when: datetime) -> str:
     seconds = (timezone.now() - when).total_seconds()
     if seconds < 1:

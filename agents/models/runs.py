@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
-from typing import Self
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
@@ -84,11 +84,19 @@ class RunQuerySet(models.QuerySet["Run"]):
 
     def seconds_per_step_of(self, recipes: Collection[str]) -> dict[str, float]:
         """Recipe -> what a recorded step took in its newest run that has some; without those that never ran."""
-        ran = self.with_stored().filter(stored__gt=0, recipe_name__in=recipes, dataset__live={})
+        means = self.filter(recipe_name__in=recipes)._newest_with_mean().values_list("recipe_name", "mean")
+        return {name: mean / 1000 for name, mean in means if mean is not None}
+
+    def newest_paces(self) -> list[tuple[dict[str, Any], float]]:
+        """(the stored recipe, what a recorded step took) of the newest run of each recipe that has some."""
+        means = self._newest_with_mean().values_list("recipe", "mean")
+        return [(recipe, mean / 1000) for recipe, mean in means if mean is not None]
+
+    def _newest_with_mean(self) -> Self:
+        """The newest run with recorded steps of each recipe, with `mean`, the milliseconds that one took."""
+        ran = self.with_stored().filter(stored__gt=0, dataset__live={})
         newest = list(ran.order_by("recipe_name", "-pk").distinct("recipe_name").values_list("pk", flat=True))
-        means = self.filter(pk__in=newest).order_by().values_list("recipe_name")
-        told = means.annotate(mean=Avg("steps__milliseconds"))
-        return {name: mean / 1000 for name, mean in told if mean is not None}
+        return self.filter(pk__in=newest).order_by().annotate(mean=Avg("steps__milliseconds"))
 
     def done_steps(self) -> int:
         """The stored steps of all runs, read from the tally instead of counted."""

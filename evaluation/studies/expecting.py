@@ -1,4 +1,8 @@
-"""Forecasts a study before it starts: how many steps, how long, and for how much money, by what earlier runs took."""
+"""Forecasts a study before it starts: how many steps, how long, and for how much money, by what earlier runs took.
+
+Of a recipe that nobody has run here it says a span, by what takes agents that ask the same model
+(`agents/cookbook/paces.py`).
+"""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,9 +12,11 @@ from django.http import QueryDict
 
 from agents.cookbook import deviations
 from agents.cookbook.lacking import asks_endpoint
+from agents.cookbook.paces import NOBODY, KnownPaces, PaceSpan, asked_of
 from agents.llm import connection
 from agents.llm.usage import Prices
 from agents.models import Run, TrajectoryStep
+from agents.models.runs import RunQuerySet
 from agents.recipes import literature
 from agents.recipes.declaring import values_of
 from agents.recipes.literature import Recipe
@@ -20,7 +26,7 @@ from agents.training.prepare.ahead import NOTHING, Ahead, WorkQueue
 from annotations.access import rules
 from annotations.access.rules import User
 from annotations.models import ConversationTally, Dataset
-from annotations.shown_progress import span_text
+from annotations.shown_progress import between_text, span_text
 from annotations.text.amounts import amount, whole
 from evaluation.metrics.scores import PRESETS
 from evaluation.studies.connecting import Through
@@ -52,7 +58,7 @@ class Forecast:
     or why it cannot run."""
 
     recipe: str
-    seconds: float | None = None  # of its steps, and of loading its models once
+    seconds: float | None = None  # of its steps, and of loading its models once; at least, where `most` says more
     cost: float | None = 0.0
     because: str = ""
     differs: tuple[str, ...] = ()
@@ -60,6 +66,7 @@ class Forecast:
     loading: float | None = None  # part of the seconds; None where no run tells
     ranking: float = 0.0  # part of the seconds
     told: str = ""  # what its prompts lose, beforehand
+    most: float | None = None  # seconds, where no run of its own tells them and agents that ask its model take a span
     can_run: bool = True
 
 
@@ -85,8 +92,13 @@ class Expected:
 
     @property
     def seconds(self) -> float:
-        """What the runs will take; a recipe of which it is not known adds nothing."""
+        """What the runs will take, or at least; a recipe of which it is not known adds nothing."""
         return sum(one.seconds or 0.0 for one in self.recipes)
+
+    @property
+    def most_seconds(self) -> float:
+        """What the runs will take at most: more than `seconds` where a recipe has not run here."""
+        return sum(one.most or one.seconds or 0.0 for one in self.recipes)
 
     @property
     def loading(self) -> float | None:
@@ -110,6 +122,7 @@ class Expected:
             replace(
                 one,
                 seconds=one.seconds and (one.seconds - (one.loading or 0)) * seeds + (one.loading or 0),
+                most=one.most and one.most * seeds,
                 ranking=one.ranking * seeds,
                 cost=one.cost and one.cost * seeds,
             )
@@ -128,15 +141,7 @@ class Expected:
         said += _each(one.because for one in self.recipes if one.because)
         said += _each(f"{one.recipe}: {one.told}" for one in self.recipes if one.told)
         if self.seconds:
-            loading = (
-                " with its models loaded"
-                if self.loading is None
-                else f", {span_text(self.loading)} of it to load models and embed what is recalled"
-            )
-            said.append(f"About {span_text(self.seconds)} on one worker{loading}, as earlier runs took.")
-            if self.unknown:
-                counted = amount(len(self.unknown), "recipe")
-                said.append(f"+ {counted} whose time is not known: {', '.join(self.unknown)}.")
+            said.append(self._time_text())
             if self.ranking >= self.seconds / 20:
                 said.append(
                     f"{span_text(self.ranking)} of it at most are saved where the same pages were ranked before."
@@ -156,6 +161,19 @@ class Expected:
             soon = f", in {self.ahead.ready_in(0)}" if self.ahead.seconds else ""
             said.append(f"It begins when its turn comes{soon}: {self.ahead.text} came before it.")
         return said
+
+    def _time_text(self) -> str:
+        """ "About 2 to 10 min on one worker (without synapse)." is: how long, of which recipes, by what."""
+        without = f" (without {', '.join(self.unknown)})" if self.unknown else ""
+        if self.most_seconds > self.seconds:
+            about = between_text(self.seconds, self.most_seconds).capitalize()
+            return f"{about} on one worker{without}."
+        loading = (
+            " with its models loaded"
+            if self.loading is None
+            else f", {span_text(self.loading)} of it to load models and embed what is recalled"
+        )
+        return f"About {span_text(self.seconds)} on one worker{without}{loading}, as earlier runs took."
 
 
 def expected(
@@ -180,7 +198,8 @@ def expected(
         counts = [list(one.values_list("step_count", flat=True)[:limit]) for one in rows]
         steps = sum(len(found) if live else sum(found) for found in counts)
     changes = [through.settings_of(recipe) | (overrides or {}) for recipe in recipes]
-    forecasts = [_forecast(user, one, dataset, steps, each) for one, each in zip(recipes, changes, strict=True)]
+    paces = KnownPaces(_runs_seen(user))
+    forecasts = [_forecast(user, one, dataset, steps, each, paces) for one, each in zip(recipes, changes, strict=True)]
     unit = "episode" if live else "step"
     return Expected(len(recipes) * len(runs), steps * len(recipes), unit, forecasts, WorkQueue().before())
 
@@ -205,7 +224,9 @@ def asked(user: User, query: QueryDict, datasets: dict[str, Dataset], offered: d
     return expected(user, dataset, recipes, splits, most, query.getlist("websites"), changed, through=through)
 
 
-def _forecast(user: User | None, recipe: Recipe, dataset: Dataset, steps: int, overrides: dict[str, str]) -> Forecast:
+def _forecast(
+    user: User | None, recipe: Recipe, dataset: Dataset, steps: int, overrides: dict[str, str], paces: KnownPaces
+) -> Forecast:
     name, preset = recipe.name, overrides.get("preset")
     try:
         recipe = as_it_runs(recipe, {key: value for key, value in overrides.items() if key != "preset"}, preset)
@@ -216,21 +237,38 @@ def _forecast(user: User | None, recipe: Recipe, dataset: Dataset, steps: int, o
     except ValueError as error:
         return Forecast(name, None, None, f"{error}.", can_run=False)
     told = next((one.words for one in deviations.of_recipe(recipe) if one.key == CUT_FIRST), "")
-    return replace(_paced(recipe, _Past(user, dataset, recipe).pace(), steps), told=told)
+    return replace(_paced(recipe, _Past(user, dataset, recipe, paces), steps), told=told)
 
 
-def _paced(recipe: Recipe, pace: StepPace | None, steps: int) -> Forecast:
-    name = recipe.name
+def _paced(recipe: Recipe, past: "_Past", steps: int) -> Forecast:
+    name, pace = recipe.name, past.pace()
     answers = asks_endpoint(recipe) and not connection.embedded_model(literature.asked_model(recipe))
     cost, said = _cost(recipe, pace, steps) if answers else (0.0, "")
-    if pace is None:
-        return Forecast(name, None, cost, f"How long is not known of {name}: nobody has run it here yet.{said}")
-    if answers and "plan.model" in pace.differs:  # another model takes another time
-        asked_of = literature.asked_model(recipe) or "the installation's model"
-        said = f"How long is not known of {name}: {asked_of} has not answered it here yet.{said}"
-        return Forecast(name, None, cost, said, pace.differs, pace.kin)
+    if pace is None or (answers and "plan.model" in pace.differs):  # another model takes another time
+        return _by_others(recipe, past.span(), pace, steps, cost, said)
     seconds = steps * pace.seconds + (pace.loading or 0)
     return Forecast(name, seconds, cost, said.strip(), pace.differs, pace.kin, pace.loading, steps * pace.ranking)
+
+
+def _by_others(
+    recipe: Recipe, span: PaceSpan | None, pace: StepPace | None, steps: int, cost: float | None, said: str
+) -> Forecast:
+    """The forecast by agents that ask the same model, of a recipe that has not run here, or with another model."""
+    name, asked, (differs, kin) = recipe.name, asked_of(recipe), (pace.differs, pace.kin) if pace else ((), "")
+    if span is None:
+        who = f"{asked} has not answered it here yet" if pace else "nobody has run it here yet"
+        return Forecast(name, None, cost, f"How long is not known of {name}: {who}.{said}", differs, kin)
+    others = f"agents that ask {'no model' if asked == NOBODY else asked}"
+    because = f"{name} has not run here yet{' with it' if pace else ''}: {others} take {_each_step(span)}.{said}"
+    return Forecast(name, steps * span[0], cost, because, differs, kin, most=steps * span[1])
+
+
+def _each_step(span: PaceSpan) -> str:
+    """ "2 to 9 s a step", "up to 1 s a step"."""
+    least, most = (f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.1g}" for seconds in span)
+    if least == most:
+        return f"{most} s a step"
+    return f"{f'{least} to' if span[0] >= 0.1 else 'up to'} {most} s a step"
 
 
 def _cost(recipe: Recipe, pace: StepPace | None, steps: int) -> tuple[float | None, str]:
@@ -248,23 +286,30 @@ def _unless_free(prices: Prices) -> float | None:
     return None if prices.prompt or prices.completion else 0.0
 
 
+def _runs_seen(user: User | None) -> RunQuerySet:
+    """The runs that the user may see; of `user` None: all."""
+    return Run.objects.all() if user is None else rules.visible(user, Run.objects.all())
+
+
 class _Past:
     """The earlier runs that tell what a recipe takes: those that the user may see and that have stored steps. For live
     goals, those in the same environment, as they count whole episodes."""
 
-    def __init__(self, user: User | None, dataset: Dataset, recipe: Recipe) -> None:
-        self.recipe, self.is_live = recipe, dataset.is_live
+    def __init__(self, user: User | None, dataset: Dataset, recipe: Recipe, paces: KnownPaces) -> None:
+        self.recipe, self.is_live, self.paces = recipe, dataset.is_live, paces
         has_steps = Exists(TrajectoryStep.objects.filter(run=OuterRef("pk")))
-        all_runs = Run.objects.filter(has_steps)
-        ran = all_runs if user is None else rules.visible(user, all_runs)
         environment = dataset.live.get("environment")
         where = {"dataset__live__environment": environment} if self.is_live else {"dataset__live": {}}
-        self.ran = ran.filter(**where).order_by("-pk")
+        self.ran = _runs_seen(user).filter(has_steps, **where).order_by("-pk")
 
     def pace(self) -> StepPace | None:
         """The pace of the run with fewest other settings, the latest of equals; where the recipe has no run, that of a
         recipe that plans alike."""
         return self._of_own() or self._of_kin()
+
+    def span(self) -> PaceSpan | None:
+        """What a step takes of agents that ask the same model; None where that is not known, as of episodes."""
+        return None if self.is_live else self.paces.span(self.recipe)
 
     def _of_own(self) -> StepPace | None:
         runs = list(self.ran.filter(recipe_name=self.recipe.name)[:LOOKED_AT])

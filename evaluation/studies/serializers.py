@@ -106,6 +106,9 @@ class StudyRequestSerializer(RequestSerializer):
 class RecipeForecastSerializer(serializers.Serializer):
     recipe = serializers.CharField()
     seconds = serializers.FloatField(allow_null=True, help_text="null: not known.")
+    most = serializers.FloatField(
+        allow_null=True, help_text="Seconds at most, where `seconds` are those at least: told by other recipes."
+    )
     loading = serializers.FloatField(
         allow_null=True, help_text="Seconds of these to load models and embed what is recalled. null: not known."
     )
@@ -124,6 +127,9 @@ class ForecastSerializer(serializers.Serializer):
     steps = serializers.IntegerField(help_text="Of live goals episodes.")
     unit = serializers.CharField()
     seconds = serializers.FloatField(help_text="On one worker, of the recipes of which it is known.")
+    most_seconds = serializers.FloatField(
+        help_text="More than `seconds` where recipes have not run here: these are then those at least."
+    )
     loading = serializers.FloatField(
         allow_null=True, help_text="Seconds of these to load models and embed what is recalled. null: not known."
     )

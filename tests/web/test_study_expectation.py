@@ -9,10 +9,14 @@ from django.test import Client
 from django.utils import timezone
 
 from agents.cookbook import checking
+from agents.cookbook.paces import MEASURED, NOBODY
+from agents.llm.embedded import SMOLLM2
 from agents.models import Connection, Run
 from agents.recipes import literature
 from annotations.models import Dataset
+from annotations.shown_progress import between_text
 from evaluation.studies import running
+from evaluation.studies.connecting import Through
 from evaluation.studies.expecting import Expected, Forecast, expected
 from evaluation.studies.running import create_study
 from tests import factories
@@ -107,15 +111,69 @@ def test_the_conversations_on_some_websites_count_alone(dataset: Dataset, ran: R
     assert f"1 run of {steps} steps in all." in page
 
 
-def test_a_recipe_that_nobody_has_run_is_named(dataset: Dataset, ran: Run) -> None:
-    found = of(dataset, ["grounded", "dmr-minilm"], "train")
-    said = found.sentences()
-    assert found.steps == 24
-    assert found.recipes[1].seconds is None
-    assert any(
-        sentence.startswith("dmr-minilm cannot run") or "not known of dmr-minilm" in sentence for sentence in said
-    )
-    assert "About 6 s on one worker with its models loaded, as earlier runs took." in said
+def asking(dataset: Dataset, recipe: str, model: str, seconds: float) -> Run:
+    """A run of the recipe whose prompts that model answered, and whose steps took so long."""
+    settings = literature.override(literature.get(recipe), {"plan.backend": "endpoint", "plan.model": model})
+    run = factories.make_run(dataset, recipe_name=recipe, recipe=literature.to_dict(settings), state="done")
+    factories.make_trajectory(run, dataset.conversations.first())
+    run.steps.update(milliseconds=1000 * seconds)
+    return run
+
+
+def test_a_recipe_that_nobody_has_run_takes_what_was_measured_of_those_that_ask_the_same(
+    dataset: Dataset, ran: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "unready", lambda recipe, dataset: "")
+    for name in ("LLM_BASE_URL", "LLM_MODEL", "LLM_EMBEDDED"):
+        monkeypatch.delenv(name, raising=False)
+    found = of(dataset, ["mindact"], "train")
+    least, most = MEASURED[SMOLLM2]
+    (told,) = found.recipes
+    assert (told.seconds, told.most) == (12 * least, 12 * most)
+    assert found.times(2).most_seconds == 2 * found.most_seconds
+    said = [sentence for sentence in found.sentences() if "mindact" in sentence or "worker" in sentence]
+    assert said == [
+        f"mindact has not run here yet: agents that ask {SMOLLM2} take 1 to 9 s a step.",
+        f"{between_text(12 * least, 12 * most).capitalize()} on one worker.",
+    ], "said once, with a time"
+    assert of(dataset, ["dmr-minilm"], "train").recipes[0].most == 12 * MEASURED[NOBODY][1]
+
+
+def test_agents_that_ask_the_same_model_widen_what_was_measured_of_it(
+    dataset: Dataset, ran: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "unready", lambda recipe, dataset: "")
+    monkeypatch.delenv("LLM_EMBEDDED", raising=False)
+    asking(dataset, "synapse", SMOLLM2, 20.0)
+    found = of(dataset, ["grounded", "mindact"], "train")
+    assert (found.recipes[1].seconds, found.recipes[1].most) == (12 * MEASURED[SMOLLM2][0], 12 * 20.0)
+    assert found.unknown == []
+    assert [one for one in found.sentences() if "worker" in one] == ["About 20 s to 4 min on one worker."]
+    asking(dataset, "mindact", SMOLLM2, 3.0)
+    assert (of(dataset, ["mindact"], "train").seconds, of(dataset, ["mindact"], "train").recipes[0].most) == (36, None)
+
+
+def test_another_endpoint_is_told_by_what_others_took_that_asked_it(
+    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "unready", lambda recipe, dataset: "")
+    Connection.objects.create(name="fake", base_url="https://llm.example/v1", model="large")
+    through = Through("fake", "")
+    assert of(dataset, ["mindact"], through=through).unknown == ["mindact"], "nobody has asked it"
+    asking(dataset, "synapse", "fake", 2.0)
+    found = of(dataset, ["mindact"], "train", through=through)
+    assert (found.recipes[0].seconds, found.recipes[0].most) == (24.0, 24.0)
+    assert "mindact has not run here yet: agents that ask fake take 2 s a step." in found.recipes[0].because
+
+
+def test_rough_times_are_as_short_as_they_are_true() -> None:
+    assert [between_text(*pair) for pair in ((42, 378), (0.4, 42), (130, 610), (100, 110), (1900, 20000))] == [
+        "about 40 s to 6 min",
+        "at most 40 s",
+        "about 2 to 10 min",
+        "about 2 min",
+        "about 32 min to 6 h",
+    ]
 
 
 def test_loading_of_models_is_in_the_time_once_as_it_took_here(dataset: Dataset, ran: Run) -> None:
@@ -139,9 +197,10 @@ def test_loading_of_models_is_in_the_time_once_as_it_took_here(dataset: Dataset,
 def test_a_run_of_another_project_says_nothing(dataset: Dataset) -> None:
     other = factories.make_run(factories.make_dataset(), recipe_name="grounded", state="done")
     factories.make_trajectory(other)
-    assert of(dataset, ["grounded"]).recipes == [
-        Forecast("grounded", None, 0.0, "How long is not known of grounded: nobody has run it here yet.")
-    ]
+    other.steps.update(milliseconds=50_000)
+    measured = [18 * seconds for seconds in MEASURED[NOBODY]]
+    said = "grounded has not run here yet: agents that ask no model take up to 1 s a step."
+    assert of(dataset, ["grounded"]).recipes == [Forecast("grounded", measured[0], 0.0, said, most=measured[1])]
 
 
 def test_a_recipe_that_plans_alike_tells_of_one_that_nobody_has_run(dataset: Dataset, ran: Run) -> None:
@@ -209,20 +268,12 @@ def test_what_waits_before_it_is_counted(dataset: Dataset, ran: Run) -> None:
     assert said in of(dataset, ["grounded"]).sentences()
 
 
-@pytest.mark.slow
-def test_recipes_whose_time_is_not_known_are_named_beside_the_time_of_the_others(
-    dataset: Dataset, ran: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(running, "unready", lambda recipe, dataset: "")
-    found = of(dataset, ["grounded", "deberta", "mindact"], "train")
-    assert (found.seconds, found.unknown) == (6.0, ["deberta", "mindact"])
+def test_recipes_that_cannot_run_are_named_once_beside_the_time_of_the_others(dataset: Dataset, ran: Run) -> None:
+    found = of(dataset, ["grounded", "mindact"], "train")
+    assert (found.seconds, found.unknown) == (6.0, ["mindact"])
     said = found.sentences()
-    place = said.index("About 6 s on one worker with its models loaded, as earlier runs took.")
-    assert said[place + 1] == "+ 2 recipes whose time is not known: deberta, mindact."
-    assert not [one for one in of(dataset, ["grounded"], "train").sentences() if "not known" in one]
-    assert "+ 1 recipe whose time is not known: deberta." in form(
-        dataset, f"?dataset={dataset.name}&recipes=grounded&recipes=deberta&splits=train"
-    )
+    assert "About 6 s on one worker (without mindact) with its models loaded, as earlier runs took." in said
+    assert not [one for one in said if "not known" in one]
 
 
 def form(dataset: Dataset, query: str = "") -> str:
