@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from agents.cookbook.paces import work_of
 from agents.models import Run, Trajectory, TrajectoryStep
 from agents.models.runs import RunQuerySet
 from agents.training.prepare.ahead import WorkQueue
-from annotations.shown_progress import ShownProgress, ago_text, counts_text, pace_text
+from annotations.shown_progress import ShownProgress, ago_text, between_text, counts_text, pace_text
 from annotations.text.amounts import amount
 from evaluation.models.shards import Shard, ShardQuerySet
 
@@ -31,7 +32,7 @@ class StudyProgress:
 
     def shown(self) -> ShownProgress:
         runs, state, (done, failed, total) = self.runs, self.state, self.runs.how_far()
-        left, total = total - done, total + self._steps_coming(total)
+        left, total = total - done, total + self._steps_of_each(total) * len(self.coming)
         is_open = state in Run.OPEN
         label = "waiting" if state == Run.State.QUEUED else Run.State(state).label
         label = "cancelling" if self.is_cancelling and is_open else label
@@ -48,9 +49,9 @@ class StudyProgress:
         bar = ((done - failed) / whole, failed / whole, min(whole - done, held) / whole)
         return ShownProgress(is_open, version, fields | of_each, bar)
 
-    def _steps_coming(self, total: int) -> int:
-        """The steps of the recipes without a run yet: as many for each as for one that has its runs."""
-        return total // max(1, len({run.recipe_name for run in self.runs})) * len(self.coming)
+    def _steps_of_each(self, total: int) -> int:
+        """The steps of a recipe without a run yet: as many as of one that has its runs."""
+        return total // max(1, len({run.recipe_name for run in self.runs}))
 
     def _details(self, state: str, left: int) -> list[str]:
         """Texts on the pace, the time left and the workers; of a study that waits, on what it waits for."""
@@ -72,12 +73,15 @@ class StudyProgress:
         return [waits, f"{turn}{ahead.text} first" if ahead else "", self._coming_text()]
 
     def _coming_text(self) -> str:
-        """ "5 more agents, each added when it is ready: awm, mims, synapse and 2 more"; "" where none is to come."""
+        """ "5 more agents, one after the other, about 10 to 40 min of work: awm, mims, synapse and 2 more" is; "" where
+        none is to come."""
         if not self.coming:
             return ""
         more = len(self.coming) - NAMED
         named = ", ".join(self.coming[:NAMED]) + (f" and {more} more" if more > 0 else "")
-        return f"{amount(len(self.coming), 'more agent')}, each added when it is ready: {named}"
+        work = work_of(self.coming, self._steps_of_each(self.runs.how_far()[2]))
+        taking = f", {between_text(*work)} of work" if work else ""
+        return f"{amount(len(self.coming), 'more agent')}, one after the other{taking}: {named}"
 
     def _pace(self, left: int) -> list[str]:
         """Texts on the pace and time left of runs under way, and on their workers."""
@@ -86,7 +90,10 @@ class StudyProgress:
         if not rate:
             return [shards.phase_text() or "results come in batches", workers]
         seconds = left / rate + self._seconds_ahead()
-        return [shards.phase_text(is_loaded=False), *pace_text(rate, seconds, self.runs.unit()), workers]
+        told = pace_text(rate, seconds, self.runs.unit())
+        if self.coming:  # what is left is of the agent that is at work
+            told[-1] += f" of {', '.join(sorted({run.recipe_name for run in self.runs if not run.is_over}))}"
+        return [shards.phase_text(is_loaded=False), *told, workers]
 
     def _seconds_ahead(self) -> float:
         """The seconds before it goes on, as far as they are known, where no worker is at it now."""

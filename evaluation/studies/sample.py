@@ -73,7 +73,8 @@ CONVERSATIONS = 3  # of a split, that each agent decides at most
 @dataclass(frozen=True)
 class GrowingStudy:
     """A comparison of all agents that read one kind of data, on three conversations or more. It gets one agent after
-    the other, as each may become ready later. `first`: an agent of each family, which come early."""
+    the other, as each may become ready later. `first`: published ones of different kinds, the quick ones before the
+    slow, which come early."""
 
     name: str
     dataset: str
@@ -88,15 +89,27 @@ class GrowingStudy:
         return Path(settings.VAR_DIR) / f"{self.dataset}-agents-waiting"
 
     def recipes(self) -> list[Recipe]:
-        """The recipes in the order in which they are queued: the quick ones, an agent of each family, the others.
+        """The recipes in the order in which they are queued: the `first`, then those that ask no model, the others.
         Recipes that are shown exemplar sets are left out: these are of live pages."""
         built = [one for one in literature.RECIPES.values() if one.data == self.data and not one.needs]
         found = [one for one in built if "exemplar_sets" not in searched(one)]
         places = {name: place for place, name in enumerate(self.first)}
-        return sorted(found, key=lambda one: (planner_of(one).asks, places.get(one.name, len(places))))
+        return sorted(found, key=lambda one: (places.get(one.name, len(places)), planner_of(one).asks))
 
     def begun_with(self, recipe: Recipe) -> SampleStudy:
         return SampleStudy(self.name, self.dataset, (recipe.name,), self.splits, CONVERSATIONS, self.seconds)
+
+    def is_at_its_first(self) -> bool:
+        """Whether one of its first agents is at work, or could be."""
+        study = Study.objects.filter(project__slug="sample", name=self.name).first()
+        dataset = Dataset.objects.filter(project__slug="sample", name=self.dataset).first()
+        if study is None or dataset is None:
+            return False
+        states = dict(study.runs.values_list("recipe_name", "state"))
+        if any(states.get(name) in Run.OPEN for name in self.first):
+            return True
+        left = [recipe for recipe in self.recipes() if recipe.name in self.first and recipe.name not in states]
+        return any(_asks_for_nothing(recipe) and _is_ready(recipe, dataset) for recipe in left)
 
 
 AGENTS = (
@@ -115,7 +128,7 @@ AGENTS = (
         ("test_subdomain",),
         ("grounded", "deberta", "mindact", "self-map", "synapse", "awm"),
         seconds=3 * 60 * 60,
-    ),  # last, as the first page shows the newest
+    ),  # last, as the first page shows the newest; the others wait for its first agents
 )
 
 
@@ -162,11 +175,13 @@ def _asking() -> Path:
 
 def grow() -> list[Run]:
     """Queue the next agent of each study that grows, once what it needs is here and the one before is done. So studies
-    that people start wait for one agent at most."""
-    return [run for one in AGENTS if one.waiting.exists() for run in _grow(one)]
+    that people start wait for one agent at most. While the last of them, which the first page shows, is at its first
+    agents, the others get none but the one they begin with."""
+    growing = [one for one in AGENTS if one.waiting.exists()]
+    return [run for one in growing for run in _grow(one, growing[-1])]
 
 
-def _grow(one: GrowingStudy) -> list[Run]:
+def _grow(one: GrowingStudy, last: GrowingStudy) -> list[Run]:
     with transaction.atomic():
         # Locked: two who look at once would both add the next.
         dataset = Dataset.objects.select_for_update().filter(project__slug="sample", name=one.dataset).first()
@@ -187,7 +202,8 @@ def _grow(one: GrowingStudy) -> list[Run]:
         if study and study.runs.open().exists():
             study.expect([recipe.name for recipe in free])
             return []
-        chosen = next((recipe for recipe in free if _is_ready(recipe, dataset)), None)
+        makes_way = study is not None and one is not last and last.is_at_its_first()
+        chosen = None if makes_way else next((recipe for recipe in free if _is_ready(recipe, dataset)), None)
         coming = [recipe.name for recipe in free if recipe != chosen]
         if study:
             study.expect(coming)

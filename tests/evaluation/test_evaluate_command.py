@@ -45,7 +45,7 @@ def result(*arguments: str) -> dict:
 
 def test_a_forecast_is_told_and_starts_nothing(dataset: Dataset) -> None:
     assert (
-        "grounded has not run here yet: agents that ask no model take up to 1 s a step."
+        "grounded has not run here yet: agents that ask no model take up to 2 s a step."
         in evaluate("grounded", "shopping", "--forecast")[0]
     )
     ran = factories.make_run(dataset, recipe_name="grounded", state="done")

@@ -11,7 +11,7 @@ from agents.llm.embedded import SMOLLM2
 from agents.models import Run, SavedRecipe
 from agents.recipes.literature import RECIPES
 from agents.training.prepare import preparing
-from annotations.models import Split
+from annotations.models import Dataset, Split
 from annotations.sample.project import EARLY, make_demo_accounts, parts
 from evaluation.models import Score, Study
 from evaluation.studies.running import run_inline
@@ -146,6 +146,35 @@ def test_the_study_of_all_agents_grows_as_what_they_need_is_made(fresh, tmp_path
     assert all(run.recipe["plan"]["model"] == SMOLLM2 for run in study.runs.filter(recipe_name="mindact"))
     assert not AGENTS[1].waiting.exists()
     assert study.coming == []
+
+
+def weblinx_beside(sample: Dataset) -> Dataset:
+    """The dataset of turns, with a conversation of each split that its study decides, and one to train on."""
+    turns = factories.make_dataset(name="sample-weblinx", project=sample.project, source_format="weblinx")
+    for split in (Split.TRAIN, *AGENTS[0].splits):
+        factories.make_conversation(turns=1, steps=1, split=split, dataset=turns)
+    return turns
+
+
+def test_published_agents_of_several_kinds_come_before_the_rest_of_any_study(fresh, tmp_path: Path) -> None:
+    weblinx_beside(fresh)
+    make_studies(fresh.project, [].append)
+    of_turns = [name for name in AGENTS[0].first]
+
+    def queued() -> list[str]:
+        """The recipes that are queued now, each once; then they are done."""
+        runs = grow()
+        end(runs)
+        return list(dict.fromkeys(run.recipe_name for run in runs))
+
+    assert queued() == [of_turns[0], "grounded"], "each begins with what is ready"
+    make_ranker(tmp_path)
+    assert [queued() for _ in range(3)] == [["deberta"], ["mindact"], ["self-map"]]
+    waiting = Study.objects.get(name=AGENTS[0].name)
+    assert waiting.coming[0] == of_turns[1]
+    assert queued() == [of_turns[1], "grounded-world-model"], "none of the first can go on: what they lack is not there"
+    factories.make_conversation(turns=1, steps=1, split=Split.TRAIN, dataset=fresh)
+    assert queued() == ["synapse"]
 
 
 @pytest.mark.slow

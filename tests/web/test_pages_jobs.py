@@ -195,10 +195,13 @@ def test_a_job_that_nobody_takes_says_so() -> None:
 
 
 def test_where_a_worker_lives_nobody_is_told_to_start_one() -> None:
-    """It may be in the last batch of what was cancelled."""
+    """It may be between two pieces of work, or in the last batch of what was cancelled: that is not known."""
     job = factories.make_job(kind="train")
     Job.objects.filter(pk=job.pk).update(created_at=timezone.now() - timedelta(seconds=90))
-    for queues, said in ((["io"], "no worker has taken it"), (["gpu", "gpu.here"], "its turn comes when a worker has")):
+    for queues, said in (
+        (["io"], "no worker has taken it"),
+        (["gpu", "gpu.here"], "a worker is about to go on with what waits"),
+    ):
         Worker.objects.tell("one", name="gpu@one", host="one", hostname="one", queues=queues)
         assert said in job_client(job).get(f"/jobs/{job.pk}/state/").json()["fields"]["detail"]
 

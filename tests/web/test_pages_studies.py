@@ -146,20 +146,25 @@ def test_a_study_of_which_nothing_runs_waits_and_says_for_what() -> None:
     assert study.progress().fields["state_label"] == "running"
 
 
-def test_a_study_that_grows_counts_the_steps_of_what_is_still_to_come_and_names_it() -> None:
+def test_a_study_that_grows_counts_what_is_still_to_come_and_says_how_long_all_of_it_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("LLM_BASE_URL", "LLM_MODEL", "LLM_EMBEDDED"):
+        monkeypatch.delenv(name, raising=False)
     study, run = make_study(recipe_name="grounded")
     study.expect(["awm", "mims", "synapse", "deberta"])
     live = study.progress()
     assert (live.running, live.fields["state_label"], live.fields["headline"]) == (True, "waiting", "6 of 30 steps")
-    said = "waits for 4 more agents, each added when it is ready: awm, mims, synapse and 1 more"
+    said = "waits for 4 more agents, one after the other, about 20 s to 3 min of work: awm, mims, synapse and 1 more"
     assert live.fields["detail"] == said
     assert live.bar[0] == pytest.approx(0.2)
     shown = source(study_client(study, "admin").get(f"/studies/{study.pk}/"))
     assert said in shown
     assert "Replay <kbd>w</kbd>" in shown
-    Run.objects.filter(pk=run.pk).update(state="running", started_at=timezone.now())
-    assert "4 more agents, each added" in study.progress().fields["detail"]
-    Run.objects.filter(pk=run.pk).update(state="done", finished_at=timezone.now())
+    Run.objects.filter(pk=run.pk).update(state="running", started_at=timezone.now(), step_count=12)
+    said = study.progress().fields["detail"]
+    assert re.search(r"about \d+ s left of grounded · .*4 more agents, one after the other, about", said), said
+    Run.objects.filter(pk=run.pk).update(state="done", finished_at=timezone.now(), step_count=6)
     study.ask_to_cancel()
     live = study.progress()
     assert (live.running, live.fields["headline"]) == (False, "6 of 6 steps")

@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from agents.cookbook import checking
-from agents.cookbook.paces import MEASURED, NOBODY
+from agents.cookbook.paces import MEASURED, NOBODY, work_of
 from agents.llm.embedded import SMOLLM2
 from agents.models import Connection, Run
 from agents.recipes import literature
@@ -166,6 +166,22 @@ def test_another_endpoint_is_told_by_what_others_took_that_asked_it(
     assert "mindact has not run here yet: agents that ask fake take 2 s a step." in found.recipes[0].because
 
 
+def test_work_that_is_to_come_goes_by_what_plans_alike(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LLM_BASE_URL", "LLM_MODEL", "LLM_EMBEDDED"):
+        monkeypatch.delenv(name, raising=False)
+    least, most = (sum(pair) for pair in zip(MEASURED[NOBODY], MEASURED[SMOLLM2], strict=True))
+    assert work_of(["deberta", "mindact-task"], 10) == pytest.approx((10 * least, 10 * most))
+    asking(dataset, "mindact", SMOLLM2, 3.0)
+    asking(dataset, "synapse", SMOLLM2, 5.0)
+    assert work_of(["mindact-task", "awm"], 10) == pytest.approx((80, 80))
+    asking(dataset, "awm", SMOLLM2, 7.0)
+    assert work_of(["mindact-task", "awm"], 10) == pytest.approx((100, 100)), "its own runs tell first"
+    asking(dataset, "mindact", "another", 3.0)
+    with monkeypatch.context() as told:
+        told.setenv("LLM_MODEL", "a-third")
+        assert work_of(["synapse-miniwob"], 10) is None, "nobody has asked that"
+
+
 def test_rough_times_are_as_short_as_they_are_true() -> None:
     assert [between_text(*pair) for pair in ((42, 378), (0.4, 42), (130, 610), (100, 110), (1900, 20000))] == [
         "about 40 s to 6 min",
@@ -199,7 +215,7 @@ def test_a_run_of_another_project_says_nothing(dataset: Dataset) -> None:
     factories.make_trajectory(other)
     other.steps.update(milliseconds=50_000)
     measured = [18 * seconds for seconds in MEASURED[NOBODY]]
-    said = "grounded has not run here yet: agents that ask no model take up to 1 s a step."
+    said = "grounded has not run here yet: agents that ask no model take up to 2 s a step."
     assert of(dataset, ["grounded"]).recipes == [Forecast("grounded", measured[0], 0.0, said, most=measured[1])]
 
 

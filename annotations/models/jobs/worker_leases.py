@@ -227,7 +227,7 @@ class Leased(Loading):
             if work := next((row.work for row in held if row.queue == self.queue), ""):
                 return "" if turn_is_told else f"; its turn comes after {work}"
         if Worker.objects.takes(self.queue):
-            return "; its turn comes when a worker has stopped what was cancelled or handed back"
+            return "; a worker is about to go on with what waits"
         return ": workers are starting" if is_starting(self.queue) else NOBODY
 
     @property
