@@ -56,12 +56,15 @@ class SampleStudy:
     splits: tuple[str, ...]
     limit: int | None = None
     seconds: int | None = None  # of model calls at most
+    preset: str = Study.Preset.CORRECTED
 
 
 COMPARED = SampleStudy("What grounded is made of", "sample", ("grounded", *VARIANTS), TESTS)
 STUDIES = (
     COMPARED,  # first, as its intervals are what the first page shows
-    SampleStudy("Ranking turns as WebLINX does", "sample-weblinx", ("dmr-minilm",), ("test_iid",)),
+    SampleStudy(
+        "Ranking turns as WebLINX does", "sample-weblinx", ("dmr-minilm",), ("test_iid",), preset=Study.Preset.FAITHFUL
+    ),
     SampleStudy("The same errands, one task at a time", "sample-tasks", ("grounded",), TESTS[1:]),
 )
 
@@ -82,6 +85,7 @@ class GrowingStudy:
     splits: tuple[str, ...]
     first: tuple[str, ...]
     seconds: int  # of model calls at most
+    preset: str = Study.Preset.CORRECTED
 
     @property
     def waiting(self) -> Path:
@@ -97,7 +101,9 @@ class GrowingStudy:
         return sorted(found, key=lambda one: (places.get(one.name, len(places)), planner_of(one).asks))
 
     def begun_with(self, recipe: Recipe) -> SampleStudy:
-        return SampleStudy(self.name, self.dataset, (recipe.name,), self.splits, CONVERSATIONS, self.seconds)
+        return SampleStudy(
+            self.name, self.dataset, (recipe.name,), self.splits, CONVERSATIONS, self.seconds, self.preset
+        )
 
     def is_at_its_first(self) -> bool:
         """Whether one of its first agents is at work, or could be."""
@@ -120,6 +126,7 @@ AGENTS = (
         ("test_iid", "test_web", "test_cat", "test_geo", "test_vis"),  # of one conversation each
         ("dmr-minilm", "weblinx-flan-t5"),
         seconds=60 * 60,
+        preset=Study.Preset.FAITHFUL,  # as its rankers were trained that stand in
     ),
     GrowingStudy(
         "All agents, with the small models that stand in",
@@ -239,7 +246,7 @@ def _queue(one: SampleStudy, dataset: Dataset, manager: Account) -> Study:
         splits=list(one.splits),
         limit=one.limit,
         name=one.name,
-        preset=Study.Preset.CORRECTED,
+        preset=one.preset,
         budget=BudgetLimits(seconds=one.seconds),
     )
 

@@ -4,17 +4,22 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from django.contrib.auth import get_user_model
 
 from agents.cookbook import saved
 from agents.cookbook.lacking import missing
 from agents.llm.embedded import SMOLLM2
-from agents.models import Run, SavedRecipe
+from agents.memory.searched import lacking_of
+from agents.models import Run, SavedRecipe, TrainedModel
+from agents.recipes import literature
 from agents.recipes.literature import RECIPES
+from agents.stages.registry import searched
+from agents.training.mismatches import unlike_training
 from agents.training.prepare import preparing
 from annotations.models import Dataset, Split
 from annotations.sample.project import EARLY, make_demo_accounts, parts
 from evaluation.models import Score, Study
-from evaluation.studies.running import run_inline
+from evaluation.studies.running import planned_recipe, run_inline
 from evaluation.studies.sample import (
     AGENTS,
     COMPARED,
@@ -175,6 +180,29 @@ def test_published_agents_of_several_kinds_come_before_the_rest_of_any_study(fre
     assert queued() == [of_turns[1], "grounded-world-model"], "none of the first can go on: what they lack is not there"
     factories.make_conversation(turns=1, steps=1, split=Split.TRAIN, dataset=fresh)
     assert queued() == ["synapse"]
+
+
+@pytest.mark.slow
+def test_no_study_of_the_sample_asks_a_model_otherwise_than_the_sample_trained_it(fresh, tmp_path: Path) -> None:
+    factories.make_conversation(turns=1, steps=1, split=Split.TRAIN, dataset=fresh)
+    turns = weblinx_beside(fresh)
+    preparing.make_cheap(fresh.project, [].append)
+    trained = list(TrainedModel.objects.values_list("name", flat=True))
+    assert len(trained) == 3
+    for name in trained:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text("{}")
+    manager, told, ranking = get_user_model().objects.get(username="admin"), [], set()
+    for one, dataset in zip(AGENTS, (turns, fresh), strict=True):
+        for recipe in one.recipes():
+            if lacking_of(dataset, searched(recipe)):
+                continue
+            planned = planned_recipe(manager, recipe.name, one.preset, dataset, one.splits[0])
+            ranking.add(planned.rank.model)
+            told += unlike_training(literature.to_dict(planned), dataset.project_id)
+    assert {*trained} <= ranking
+    assert told == []
+    assert [one.preset for one in STUDIES if one.dataset == turns.name] == [AGENTS[0].preset]
 
 
 @pytest.mark.slow
