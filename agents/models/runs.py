@@ -149,6 +149,12 @@ class Run(models.Model):
         """How many of the ranked elements the stages after `rank` are given."""
         return self.recipe.get("rank", {}).get("top_k", 50)
 
+    @property
+    def decided_together(self) -> int:
+        """How many recorded steps are decided at once, at most, which share their time equally; episodes decide one at
+        a time."""
+        return 1 if self.dataset.is_live else self.recipe.get("batch_size", 1)
+
     def begin(self) -> None:
         """Mark that a worker has begun; changes nothing where one had before."""
         waiting = type(self).objects.filter(pk=self.pk, state=self.State.QUEUED)

@@ -39,7 +39,9 @@ class StepResultSerializer(serializers.Serializer):
     operation_f1 = serializers.FloatField(allow_null=True)
     success = serializers.BooleanField(allow_null=True)
     gold_rank = serializers.IntegerField(allow_null=True)
-    milliseconds = serializers.FloatField(allow_null=True)
+    milliseconds = serializers.FloatField(
+        allow_null=True, help_text="Of a recorded step the mean of those decided together: see the run's batch_size."
+    )
     gold = GoldActionSerializer(allow_null=True)
     screenshot = serializers.CharField(
         allow_null=True, default=None, help_text="SHA-256 of the recorded step's, if there is one."

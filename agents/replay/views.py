@@ -117,6 +117,7 @@ def _data(found: Trajectory, turns: list[dict[str, Any]], seq: int, gold: bool) 
     return {
         "seq": seq,
         "turns": turns,
+        "together": found.run.decided_together,
         "gold": gold,
         "progress": replay_rows.progress(found, [_brief(row) for row in rows], gold=gold),
         "url": reverse("trajectory", args=[found.pk]),

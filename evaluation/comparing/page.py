@@ -71,7 +71,8 @@ def step_context(
 
 def _details(place: ComparedPlace) -> list[dict[str, Any]]:
     """What each run was shown and what it answered at a place, with its prompt compared with that of the first."""
-    full = TrajectoryStep.objects.in_bulk([cell.step.pk for cell in place.cells if cell.step])
+    rows = TrajectoryStep.objects.select_related("run__dataset")
+    full = rows.in_bulk([cell.step.pk for cell in place.cells if cell.step])
     targets = list(place.gold.targets.all()) if place.gold else []
     columns: list[dict[str, Any]] = []
     for cell in place.cells:

@@ -54,7 +54,8 @@ class Score(models.Model):
 
 
 class Breakdown(models.Model):
-    """Where a scored run fails, by reason and slice; a function of its stored steps, like scores."""
+    """Where a scored run fails, by reason and slice, and what ranking took; a function of its stored steps, like
+    scores."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="breakdowns")
     preset = models.CharField(max_length=10, choices=Study.Preset.choices)

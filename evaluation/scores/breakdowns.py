@@ -1,5 +1,5 @@
-"""Where a run fails, by reason and slice, and what live conversations came to on each site: computed when a run is
-scored, and kept for its study's pages."""
+"""Where a run fails, by reason and slice, what ranking took, and what live conversations came to on each site: computed
+when a run is scored, and kept for its study's pages."""
 
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -31,6 +31,7 @@ class RunBreakdown:
             "by_turn": [asdict(row) for row in found["by_turn"]],
             "by_website": [asdict(row) for row in found["by_website"]],
             "overruled": asdict(found["overruled"]) if found["overruled"] else None,
+            "ranking_seconds": self.run.steps.mean_seconds_of("rank"),
         }
         Breakdown.objects.update_or_create(
             run=self.run, preset=self.preset, defaults={"step_count": len(judged), "content": content}

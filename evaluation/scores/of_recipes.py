@@ -13,13 +13,15 @@ from annotations.models.accounts.projects import Account
 from evaluation.models import Score, Study
 from evaluation.scores import tables
 from evaluation.scores.tables import IntervalValue, RunRow, ScoreTable
+from evaluation.scores.taken import seconds_a_step
 
 PLOT_WIDTH = 190  # pixels
 
 
 @dataclass(frozen=True)
 class VariantRow:
-    """A recipe's last run on the same conversations; means over its steps, None where nothing was measured."""
+    """A recipe's last run on the same conversations; means over its steps, None where nothing was measured. `seconds`:
+    as if it had ranked its pages first (`taken.py`)."""
 
     run: Run
     score: IntervalValue | None
@@ -67,18 +69,18 @@ def of_recipe(user: Account, name: str, relatives: Sequence[str]) -> RecipeScore
         dataset=newest.dataset, split=newest.split, data_sha256=newest.data_sha256, recipe_name__in=[name, *relatives]
     )
     latest = list(same.order_by("recipe_name", "-pk").distinct("recipe_name"))
-    measured = _measured([run.pk for run in latest], plotted)
+    measured = _measured(latest, plotted)
     variants = [VariantRow(run, *measured[run.pk]) for run in latest]
     best_first = sorted(variants, key=lambda row: -(row.score.value if row.score else -1.0))
     rows = [(one, one.rows[0]) for one in found]
     return RecipeScores(newest.dataset, tables.FULL_NAMES[plotted], rows, best_first if len(latest) > 1 else [])
 
 
-def _measured(runs: list[int], metric: str) -> dict[int, tuple[Score | None, float | None, float | None]]:
+def _measured(runs: list[Run], metric: str) -> dict[int, tuple[Score | None, float | None, float | None]]:
     """Run -> score, mean tokens of a step, mean seconds of a step."""
     scores = Score.objects.headline(Study.Preset.CORRECTED).filter(run__in=runs, metric=metric)
     of_run = {score.run_id: score for score in scores}
-    steps = TrajectoryStep.objects.filter(run__in=runs).order_by().values("run")
-    means = steps.annotate(tokens=Avg(F("prompt_tokens") + F("completion_tokens")), milliseconds=Avg("milliseconds"))
-    taken = {row["run"]: (row["tokens"], row["milliseconds"] / 1000) for row in means}
-    return {run: (of_run.get(run), *taken.get(run, (None, None))) for run in runs}
+    steps = TrajectoryStep.objects.filter(run__in=runs).order_by().values_list("run")
+    tokens = dict(steps.annotate(tokens=Avg(F("prompt_tokens") + F("completion_tokens"))))
+    seconds = seconds_a_step(runs)
+    return {run.pk: (of_run.get(run.pk), tokens.get(run.pk), seconds.get(run.pk)) for run in runs}

@@ -7,7 +7,7 @@ Each is a list of points, which is its table and its CSV as well.
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from django.db.models import Avg, Sum
+from django.db.models import Avg
 
 from agents.environments.task_sets import TALKING
 from agents.models import Run, TrajectoryStep
@@ -17,11 +17,12 @@ from evaluation.metrics.scores import MetricPreset
 from evaluation.models import Score
 from evaluation.scores.breakdowns import RunBreakdown, SiteBreakdown
 from evaluation.scores.tables import FULL_NAMES, PLOTTED, main_metrics, ranks_only
+from evaluation.scores.taken import seconds_a_step
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 300, 170, 34, 22, 8  # of a panel, pixels; axes lie within
 BESIDE = 4  # pixels between two recipes at the same place of an axis of words
 STYLES = 8  # lines that can be told apart
-X_NAMES = {"seconds": "seconds a step, the first recipe's with the encoding of pages", "money": "money a step"}
+X_NAMES = {"seconds": "seconds a step, as if each had ranked its pages first", "money": "money a step"}
 BY_SITE = {
     "live_turn_success": "Turns that succeed",
     "episode_success": "Conversations all of whose turns succeed",
@@ -204,17 +205,20 @@ class RunPlots:
             score.run_id: score
             for score in Score.objects.headline(self.preset).filter(run__in=self.runs, metric=metric)
         }
-        grouped = TrajectoryStep.objects.filter(run__in=self.runs).order_by().values("run")
-        rows = grouped.annotate(seconds=Avg("milliseconds") / 1000, money=Avg("cost"), total=Sum("cost"))
-        priced = unit == "money"
-        spent = {r["run"]: r["money"] if priced else r["seconds"] for r in rows if r["total"] or not priced}
+        spent = seconds_a_step(self.runs) if unit == "seconds" else _money_a_step(self.runs)
         points = [
-            PlotPoint(run.split, self.labels[run.pk], float(spent[run.pk]), s.value, s.low, s.high, s.n)
+            PlotPoint(run.split, self.labels[run.pk], spent[run.pk], s.value, s.low, s.high, s.n)
             for run in self.runs
             if run.pk in spent and (s := scores.get(run.pk))
         ]
         title = f"{FULL_NAMES.get(metric, metric)} against {'time' if unit == 'seconds' else 'money'}"
         return PlotData(unit, title, X_NAMES[unit], points, is_numeric=True)
+
+
+def _money_a_step(runs: list[Run]) -> dict[int, float]:
+    """Run -> the money that a step took on average, of those that took any."""
+    of_run = TrajectoryStep.objects.filter(run__in=runs).order_by().values_list("run")
+    return dict(of_run.annotate(money=Avg("cost")).filter(money__gt=0))
 
 
 def _point(recipe: str, site: str, metric: Metric) -> PlotPoint:

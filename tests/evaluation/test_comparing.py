@@ -164,7 +164,10 @@ def test_pages_lead_from_runs_to_the_first_difference(first, second) -> None:
     page = browser.get(f"/compare/{address(*runs)}").content.decode()
     conversation = first.trajectory.conversation
     assert f"/compare/conversations/{conversation.pk}/?runs={runs[0].pk},{runs[1].pk}" in page
+    runs[0].recipe["batch_size"] = 1
+    runs[0].save()
     page = browser.get(f"/compare/conversations/{conversation.pk}/{address(*runs)}")
+    assert page.content.decode().count("on average, of up to 32 decided together") == 1, "one run decides step by step"
     assert page.context["place"].seq == 1
     assert page.context["links"]["next_difference"].endswith("step=4")
     text = page.content.decode()

@@ -84,6 +84,7 @@ def test_no_text_of_a_replays_cell_lies_over_another(app_server: AppServer, page
 def test_times_of_many_long_steps_stay_in_their_cells(app_server: AppServer, page: Page, sign_in, monkeypatch) -> None:
     monkeypatch.setattr(replay_world, "TURNS", replay_world.TURNS * 3)
     trajectory = make_replay().trajectory
+    decided_together(trajectory, 1)
     trajectory.steps.update(milliseconds=5500)
     sign_in(factories.make_user("reader", trajectory.run.dataset.project))
     page.goto(app_server.url(f"/trajectories/{trajectory.pk}/steps/3/"))
@@ -98,6 +99,30 @@ def test_times_of_many_long_steps_stay_in_their_cells(app_server: AppServer, pag
         shown = page.locator("#film .cell:not(.bad)").evaluate_all(TIMES)
         assert shown == (["5.5 s"] * 22 if width > 1000 else [])
     expect(cells.nth(3)).to_have_attribute("title", re.compile(r"Step 4: .+ · right · 5\.5 s"))
+
+
+def decided_together(trajectory: Trajectory, steps: int) -> None:
+    """Let the run of a trajectory decide so many steps at once."""
+    trajectory.run.recipe["batch_size"] = steps
+    trajectory.run.save()
+
+
+@pytest.mark.slow
+def test_the_mean_of_a_batch_is_not_told_as_the_time_of_a_step(app_server: AppServer, page: Page, sign_in) -> None:
+    trajectory = make_replay().trajectory
+    trajectory.steps.update(milliseconds=5142)
+    sign_in(factories.make_user("reader", trajectory.run.dataset.project))
+    for together, said, shown in (
+        (1, "5.142 s in all", ["5.1 s"] * 8),
+        (8, "5.142 s a step on average, of up to 8 decided together", [""] * 8),
+    ):
+        decided_together(trajectory, together)
+        page.goto(app_server.url(f"/trajectories/{trajectory.pk}/steps/3/"))
+        expect(page.locator("#side")).to_contain_text(said)
+        assert page.locator("#film .cell .took").all_text_contents() == shown
+        assert [("5.1 s" in text) for text in page.locator("#conversation a").all_text_contents()] == [
+            together == 1
+        ] * 8
 
 
 # The times that can be read whole.

@@ -8,8 +8,10 @@ import pytest
 from agents.models import Run
 from evaluation.models import Study
 from evaluation.scores.breakdowns import RunBreakdown
+from evaluation.scores.of_recipes import of_recipe
 from evaluation.scores.plots import COLUMNS, PlotData, PlotPoint, drawn
 from evaluation.scores.scoring import RunScores
+from tests import factories
 from tests.web.reading import source
 from tests.web.test_pages_studies import add_scores, make_study, study_client
 
@@ -76,6 +78,34 @@ def test_slices_of_a_test_split_are_for_those_who_may_see_its_gold() -> None:
 def test_a_study_without_scores_says_that_there_is_nothing_to_plot() -> None:
     study, _ = make_study()
     assert "No run of this study has scores" in source(study_client(study).get(f"/studies/{study.pk}/plots/"))
+
+
+def test_no_agent_looks_quick_because_another_had_ranked_its_pages_before(study: Study) -> None:
+    (first,), times = study.runs.all(), {}
+
+    def ranked(run: Run, rank: float, plan: float) -> None:
+        """Let the steps of a run have taken that long, and its scores be computed."""
+        run.steps.update(milliseconds=1000 * (rank + plan), trace={"seconds": {"rank": rank, "plan": plan}})
+        RunBreakdown(run, "corrected").store(RunScores(run).outcomes("corrected"))
+        times[run.recipe_name] = rank + plan
+
+    ranked(first, 2.0, 0.1)
+    for name, kind, rank in (("after", first.recipe["rank"]["kind"], 0.01), ("other", "dense", 0.5)):
+        recipe = first.recipe | {"rank": first.recipe["rank"] | {"kind": kind}}
+        run = factories.make_run(first.dataset, recipe_name=name, recipe=recipe, split=first.split, state="done")
+        factories.make_trajectory(run, first.trajectories.get().conversation)
+        add_scores(run, turn_success=0.5)
+        study.runs.add(run)
+        ranked(run, rank, 0.3)
+    drawn_at = {row["recipe"]: float(row["x"]) for row in csv_rows(study) if row["plot"] == "seconds"}
+    assert times["after"] == pytest.approx(0.31)
+    assert drawn_at == pytest.approx({first.recipe_name: 2.1, "after": 2.3, "other": 0.8})
+    assert "as if each had ranked its pages first" in source(study_client(study).get(f"/studies/{study.pk}/plots/"))
+    relatives = of_recipe(factories.make_user("admin", study.project), "after", [first.recipe_name])
+    assert relatives is not None
+    assert {row.run.recipe_name: row.seconds for row in relatives.variants} == pytest.approx(
+        {first.recipe_name: 2.1, "after": 2.3}
+    )
 
 
 def test_money_is_drawn_where_calls_had_a_price(study: Study) -> None:

@@ -1,5 +1,5 @@
 // The left pane and the film strip: every step of the conversation, stored or not, and where we are.
-import { actionText, around, make, milliseconds, the } from "../shared/elements.js";
+import { actionText, around, make, the } from "../shared/elements.js";
 
 const SAID = { ok: "right", bad: "wrong", done: "decided", running: "being decided", pending: "not decided yet" };
 const DENSE = 60; // cells; above it they carry no numbers
@@ -63,7 +63,7 @@ export class ConversationPane {
     sign.replaceChildren(make("span.sr", {}, SAID[mark]));
     text.textContent = row ? (shown ? actionText(shown) : "hidden") : mark === "running" ? "…" : "pending";
     text.title = row?.action_repr ?? "";
-    time.textContent = row?.done_by || (shown ? milliseconds(shown.milliseconds) : "");
+    time.textContent = row?.done_by || this.store.took(shown);
     time.classList.toggle("person", Boolean(row?.done_by));
     time.title = row?.done_by ? `Shown by ${row.done_by}, in the agent's place` : "";
     link.classList.toggle("todo", !row);
@@ -138,7 +138,7 @@ export class FilmStrip {
     const [shown, mark] = [told(this.store.rows.get(seq)), this.store.mark(seq)];
     cell.className = `cell ${mark}`;
     the(cell, ".did").textContent = shown ? actionText(shown) : "";
-    const took = shown && !shown.done_by ? milliseconds(shown.milliseconds) : "";
+    const took = this.store.took(shown);
     the(cell, ".took").textContent = took;
     const parts = [shown ? actionText(shown) : "", SAID[mark], took];
     cell.title = `Step ${seq + 1}: ${parts.filter(Boolean).join(" · ")}`;

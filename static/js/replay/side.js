@@ -332,9 +332,11 @@ export class SidePane {
     const longest = Math.max(0.0001, ...Object.values(seconds).filter(Number.isFinite));
     const words = [...STAGES, ...Object.keys(trace).filter((word) => !STAGES.includes(word) && word !== "seconds")];
     const rows = words.map((word) => stageRow(word, trace[word], seconds[word], longest));
+    const { together } = this.store;
+    const whose = together === 1 ? "in all" : `a step on average, of up to ${together} decided together`;
     return section(
       "Stages",
-      `${(milliseconds / 1000).toFixed(3)} s in all${call ? ` · call ${call + 1}` : ""}`,
+      `${(milliseconds / 1000).toFixed(3)} s ${whose}${call ? ` · call ${call + 1}` : ""}`,
       ...rows,
     );
   }

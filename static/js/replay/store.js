@@ -1,5 +1,6 @@
 // What this page knows about a trajectory: the outline of its conversation, stored steps in short, and details of
 // steps that were looked at. Rows may arrive twice and in any order.
+import { milliseconds } from "../shared/elements.js";
 import { call } from "../shared/server.js";
 
 /** A stored step in short. @typedef {{seq: number, success: boolean | null, [name: string]: any}} StoredRow */
@@ -23,9 +24,11 @@ const KEPT_DETAILS = 80;
 const VIEW_SECONDS = 240; // signed page addresses live for at least five minutes
 
 export class ReplayStore {
-  /** @param {{turns: TurnOutline[], progress: StoredSteps, url: string}} data */
+  /** @param {{turns: TurnOutline[], progress: StoredSteps, url: string, together: number}} data `together`: how many
+   * steps are decided at once, at most; they share their time equally */
   constructor(data) {
     this.url = data.url;
+    this.together = data.together;
     /** @type {(TurnOutline & {first: number})[]} */
     this.turns = [];
     this.total = 0;
@@ -52,6 +55,12 @@ export class ReplayStore {
       this.turns.push({ ...turn, first: this.total });
       this.total += turn.step_count;
     }
+  }
+
+  /** How long the agent took for a step, in words; "" where it decided others with it, as that says nothing of this one.
+   * @param {{[name: string]: any} | null} row */
+  took(row) {
+    return row && !row.done_by && this.together === 1 ? milliseconds(row.milliseconds) : "";
   }
 
   /** Take stored steps and the state; returns the sequence numbers that are new. Of an episode `turns` tells how many
