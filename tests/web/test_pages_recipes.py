@@ -127,6 +127,26 @@ def test_a_recipe_shows_what_it_has_reached_here_beside_its_relatives() -> None:
     assert 'id="scores-here"' not in page(client_of(factories.make_user("reader")), "/recipes/grounded/")
 
 
+@pytest.mark.slow
+def test_a_recipe_shows_what_it_has_reached_on_each_dataset_the_best_first() -> None:
+    study, own = make_study(recipe_name="grounded")
+    again = factories.make_run(own.dataset, recipe_name="grounded", split="train", state="done", recipe=own.recipe)
+    worse = factories.make_run(
+        factories.make_dataset(project=study.project), recipe_name="grounded", split="train", state="done"
+    )
+    live = factories.make_dataset(project=study.project, live={"environment": "miniwob", "steps": 2, "seconds": 9})
+    episodes = factories.make_run(live, recipe_name="grounded", split="train", state="done")
+    for run, value in ((own, 0.9), (again, 0.4), (worse, 0.0), (episodes, 0.7)):
+        add_scores(run, turn_success=value)
+    said = page(client_of(factories.make_user("reader", study.project)), "/recipes/grounded/")
+    shown = [part.partition("</section>")[0] for part in said.split('id="scores-here')[1:]]
+    assert [re.findall(r'aria-label="(\S+), from', part) for part in shown] == [["40.0"], ["0.0"]], (
+        "the last run of each"
+    )
+    for part, run in zip(shown, (again, worse), strict=True):
+        assert f"turn success rate on {run.dataset}" in text(part)
+
+
 def test_a_recipe_whose_workflows_are_not_written_is_not_said_to_be_ready(monkeypatch) -> None:
     monkeypatch.setattr(
         "agents.training.prepare.preparing._training", lambda starter, dataset: None

@@ -38,7 +38,10 @@ def test_what_a_recipe_has_reached_is_saved_with_its_intervals(
         ["grounded-world-model", "60.0"],
         ["grounded", "40.0"],
     ]
-    assert {path.name for path in tmp_path.iterdir()} == {"grounded-reached-here.csv", "grounded-relatives.csv"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"grounded-reached-on-{own.dataset}.csv",
+        "grounded-relatives.csv",
+    }
 
 
 @pytest.mark.slow
