@@ -208,6 +208,18 @@ def test_an_utterance_has_no_element_that_a_ranking_could_miss():
     assert step.verdict([], 50) == ["the gold action has no element to rank"]
 
 
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        ({"reply": "Well."}, ["the reply names no action", "operation wrong: none instead of TYPE"]),
+        ({"left_out": "not among the turns"}, ["no model was asked: not among the turns"]),
+    ],
+)
+def test_where_nothing_was_done_it_is_said_why(plan, words):
+    step = one_step(operation="", node_id="", gold_rank=None, trace={"plan": plan}).steps.get()
+    assert step.verdict([], 50) == words
+
+
 def test_the_verdict_says_that_the_gold_element_is_not_in_the_page():
     step = one_step(gold_rank=None).steps.get()
     Target.objects.update(pruned=True, node_order=None)

@@ -77,7 +77,7 @@ def test_opening_an_address_lands_on_its_step(at, page):
     at(7)
     place(page, "step 8 of 8")
     expect(page.locator("#conversation .step[aria-current]")).to_contain_text("CLICK DVD $1.75")
-    expect(page.locator("#film .cell[aria-current]")).to_have_text(re.compile(r"^8\s*0\.7 s\s*CLICK DVD"))
+    expect(page.locator("#film .cell[aria-current]")).to_have_text(re.compile(r"^8\s*CLICK DVD"))
     expect(page.locator(".verdict")).to_have_text("wrong element · gold was rank 2 of 36 · operation right")
     expect(page.locator("#live")).to_have_text("finished")
 
@@ -286,6 +286,21 @@ def test_every_stage_says_what_it_recorded_or_that_it_did_not(at, page):
     expect(stages.locator(".stage", has_text="rank")).to_contain_text("210.0 ms")
     expect(stages).to_contain_text("<b>electric</b> sheep")
     expect(page.locator("#side")).to_contain_text("Element: button DVD $1.75")
+
+
+@pytest.mark.slow
+def test_a_step_of_which_no_model_was_asked_says_so_in_the_panels_of_its_stages(at, page, world):
+    trace = {
+        "rank": {"top": [], "candidates": 0},
+        "plan": {"left_out": "not among the turns"},
+        "seconds": {"plan": 3.9},
+    }
+    world.trajectory.steps.filter(seq=3).update(trace=trace, candidate_ids=[], candidate_scores=[], calls=0)
+    at(3)
+    for stage, said in (("rank", "there was no element to rank"), ("plan", "not among the turns")):
+        panel = page.locator(f"[data-stage={stage}]")
+        expect(panel).to_contain_text(said)
+        expect(panel).not_to_contain_text("no record")
 
 
 def test_hidden_gold_shows_no_right_or_wrong(app_server, at, page):

@@ -131,7 +131,13 @@ export class SidePane {
 
   /** @param {Record<string, any>} detail */
   #rank({ candidates, candidate_total: total, gold, gold_rank: goldRank, trace }) {
-    if (!candidates.length) return stagePanel("rank", null, missing("rank"));
+    if (!candidates.length) {
+      return stagePanel(
+        "rank",
+        null,
+        trace.rank ? make("p.faint", {}, "there was no element to rank") : missing("rank"),
+      );
+    }
     const heading = `${total.toLocaleString("en")} candidates`;
     const golden = new Set(gold?.node_ids);
     const named = candidates.filter((/** @type {Candidate} */ one) => one.text).length || candidates.length;
@@ -262,8 +268,9 @@ export class SidePane {
     const used = calls
       ? `${asked.toLocaleString("en")} + ${answered.toLocaleString("en")} tokens · ${calls} ${calls === 1 ? "call" : "calls"}`
       : "no model call";
-    const { reply, why, rounds, samples = [] } = trace.plan ?? {};
+    const { reply, why, rounds, samples = [], left_out: leftOut } = trace.plan ?? {};
     const shown = [];
+    if (leftOut) shown.push(make("p.faint", {}, leftOut));
     if (reply !== undefined) shown.push(make("pre", {}, asText(reply)));
     if (why !== undefined) shown.push(facts(why));
     if (samples.length > 1) {
