@@ -66,7 +66,9 @@ class StudyForm(forms.Form):
     reason."""
 
     dataset = forms.ChoiceField()
-    recipes = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple)
+    recipes = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple, error_messages={"required": "Choose at least one recipe."}
+    )
     splits = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple, required=False, help_text="None chosen: all conversations in one table."
     )

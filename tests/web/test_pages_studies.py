@@ -421,7 +421,7 @@ def test_the_form_lists_recipes_that_cannot_run_with_what_they_lack() -> None:
     ("fields", "field", "message"),
     [
         ({"recipes": ["mindact"]}, "recipes", "cannot run yet"),
-        ({"recipes": []}, "recipes", "required"),
+        ({"recipes": []}, "recipes", "Choose at least one recipe."),
         ({"overrides": "rank.top_k 20"}, "overrides", "Line 1 takes key=value"),
         ({"overrides": "rank.top_k=2\n\nrank.top_k = 3"}, "overrides", "Line 3 gives rank.top_k twice"),
         ({"overrides": "\nrank.nonsense=1"}, "overrides", "there is no setting"),
