@@ -1,5 +1,6 @@
 """Training learns: rankers find every gold element, planners write every answer. Tiny models of the real kinds."""
 
+import logging
 import random
 from dataclasses import replace
 from types import SimpleNamespace
@@ -247,3 +248,19 @@ def test_weights_that_cannot_be_had_are_named_in_one_line(tmp_path) -> None:
     with pytest.raises(TrainingError, match="give --base a folder") as error:
         load_model("seq2seq", str(tmp_path / "nothing"))
     assert "\n" not in str(error.value)
+
+
+def test_a_head_that_no_base_has_and_layers_that_are_left_out_are_not_reported_as_if_they_had_failed(
+    tmp_path, caplog: pytest.LogCaptureFixture
+) -> None:
+    base = tiny_encoder(tmp_path / "base", ["a house", "a boat"])
+    reporter = logging.getLogger("transformers.modeling_utils")
+    reporter.addHandler(caplog.handler)
+    try:
+        model = load_model("cross_encoder", str(base), num_labels=1, num_hidden_layers=1)
+        assert (model.config.num_hidden_layers, model.classifier.out_features) == (1, 1)
+        assert "LOAD REPORT" not in caplog.text
+        load_model("seq2seq", str(tiny_t5(tmp_path / "t5", ["a house"])), num_layers=1)
+        assert "LOAD REPORT" in caplog.text, "of others it tells what nobody expects"
+    finally:
+        reporter.removeHandler(caplog.handler)

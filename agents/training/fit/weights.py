@@ -1,6 +1,8 @@
 """Load the weights that a training starts from: a folder or a Hugging Face name, safetensors only. Core."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 T = TypeVar("T")
+HEADED = "cross_encoder"  # gets a head of its own, which no weights that it is trained from have
 
 AUTO_CLASSES = {
     "cross_encoder": "AutoModelForSequenceClassification",
@@ -31,12 +34,26 @@ def load_model(kind: str, base: str, **options: Any) -> "PreTrainedModel":
     """The model of `base` in full precision, ready to be trained. TrainingError in one line where it cannot be had."""
     import torch
     import transformers
-    from transformers.utils import logging
+    from transformers.utils.logging import disable_progress_bar
 
-    logging.disable_progress_bar()
+    disable_progress_bar()
     auto = getattr(transformers, AUTO_CLASSES[kind])
     options = {"dtype": torch.float32, **options}
-    return _explained(base, lambda source: adapters.load(auto, source, **options))
+    with _unreported() if kind == HEADED else nullcontext():
+        return _explained(base, lambda source: adapters.load(auto, source, **options))
+
+
+@contextmanager
+def _unreported() -> Iterator[None]:
+    """Without the table by which transformers reports the weights that a model lacks or leaves out: it reads like a
+    failure."""
+    reporter = logging.getLogger("transformers.modeling_utils")
+    before = reporter.level
+    reporter.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        reporter.setLevel(before)
 
 
 def load_layers(kind: str, base: str) -> "PreTrainedModel":
