@@ -39,6 +39,37 @@ def test_cuts_lie_where_the_page_changes_and_forms_are_sent():
     ]
 
 
+BOOKING = [
+    step(1, "TYPE", "From", "Arlen"),
+    step(2, "CLICK", "Arlen Bridge"),
+    step(3, "TYPE", "To", "Westmere"),
+    step(4, "CLICK", "Westmere"),
+    step(5, "CLICK", "Going out"),
+    step(6, "CLICK", "Friday 12 June"),
+    step(7, "CLICK", "Find trains"),
+    step(8, "CLICK", "Direct trains only", face=LIST),
+    step(9, "SELECT", "Sort by", "Cheapest first", LIST),
+    step(10, "CLICK", "The 10:40", face=LIST),
+]
+
+
+@pytest.mark.parametrize(("wanted", "first"), [(2, [1, 8]), (3, [1, 8, 10]), (4, [1, 8, 9, 10])])
+def test_a_form_that_is_filled_in_stays_one_part_however_many_are_wanted(wanted, first):
+    assert [part.step for part in propose_cuts(BOOKING, ["Show me the trains to Westmere"], wanted)] == first
+
+
+def test_what_a_page_has_of_its_own_or_nobody_sends_is_no_form():
+    steps = [step(1, "TYPE", "Notes", "a"), *[step(n, "CLICK", f"Tab {n}") for n in range(2, 5)]]
+    other = [step(1, "TYPE", "Notes", "a"), *[step(n, "CLICK", "Find", face=LIST) for n in range(2, 5)]]
+    assert [len(propose_cuts(some, ["Look"], 4)) for some in (steps, other)] == [4, 4]
+    assert [part.step for part in propose_cuts(other, ["Look"], 2)][1] == 2
+
+
+def test_the_first_part_of_a_task_gets_what_is_asked_first():
+    parts = propose_cuts(BOOKING, ["Which of them is direct and the cheapest, the 10:40?"], 3)
+    assert [part.instruction for part in parts] == ["Which of them is direct and the cheapest, the 10:40?", "", ""]
+
+
 def test_every_task_gets_a_part_of_its_own_however_few_are_wanted():
     steps = [step(n, "CLICK", "Next", task=n // 2) for n in range(6)]
     parts = propose_cuts(steps, ["One", "Two", "Three"], 1)

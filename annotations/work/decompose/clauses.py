@@ -22,9 +22,9 @@ REQUESTS = frozenset(
     "download edit email enter exclude explore fill filter find finish follow get give go help hide hold identify "
     "include increase insert join keep leave let like limit list locate log look make map mark message move name "
     "narrow navigate open order pay pick place play post proceed provide purchase put read reduce refine register "
-    "remove rent repeat replace reply report request reserve reset retrieve return review save schedule scroll "
+    "remind remove rent repeat replace reply report request reserve reset retrieve return review save schedule scroll "
     "search see select send set share show sign skip sort specify start stop submit subscribe switch take tell track "
-    "translate turn type unsubscribe update upload use view visit watch write zoom "
+    "translate try turn type unsubscribe update upload use view visit watch write zoom "
     "i can could would will please may".split()
 )
 # Pages are hostile, and so are instructions: none of these looks twice at the same characters.

@@ -2,7 +2,8 @@
 Core.
 
 A boundary between two steps is a likely cut when the page changes there, when a form has just been sent, or when the
-steps before and after it are about different things. Parts of about the same length are preferred.
+steps before and after it are about different things; within a form that is filled in it is none. Parts of about the
+same length are preferred.
 """
 
 import re
@@ -14,6 +15,7 @@ from annotations.text.tfidf import Vectorise, tfidf
 from annotations.work.decompose.clauses import clauses_of, covered, recorded_tasks, slices
 
 PAGE, FORM, SHIFT = 1.0, 0.8, 0.6  # the most that each sign speaks for a cut
+WITHIN = -2.0  # that a boundary lies within a form: more than the other signs and lengths say there
 UNEVEN = 0.5  # the most that a part counts against its length, at twice or none of the wanted one
 ALIKE_PAGES = 0.6  # share of texts in common from which two recordings show one page
 REASON = 0.3  # from how much on a sign is told as a reason
@@ -22,6 +24,7 @@ SENDING = frozenset(
     "add update reserve".split()
 )
 ENTERING = frozenset({"TYPE", "SELECT", "CHANGE", "PASTE"})
+FILLING = ENTERING | {"CLICK"}  # what people do in a form: suggestions, dates and boxes are clicked
 # Pages are hostile: none of these looks twice at the same characters.
 _TITLE = re.compile(r"<title\b[^<>]*>(?:\s*<text\b[^<>]*>)?([^<]*)", re.IGNORECASE)
 _TEXT = re.compile(r">([^<>]+)<")
@@ -108,20 +111,42 @@ def _signs(steps: Sequence[SeenStep], vectors: Vectorise) -> list[dict[str, floa
     """For each step, the signs of a cut before it: name -> strength."""
     rows = vectors([f"{step.text} {step.value}" for step in steps])
     found: list[dict[str, float]] = [{}]
+    within = _within_forms(steps)
     for place in range(1, len(steps)):
         before, after = steps[place - 1], steps[place]
         shift = 1.0 - float(rows[max(0, place - 2) : place].mean(0) @ rows[place : place + 2].mean(0))
         entered = any(step.operation in ENTERING for step in steps[max(0, place - 3) : place - 1])
-        sent = before.operation == "SUBMIT" or (before.operation == "CLICK" and _sends(before.text))
+        sent = _is_sent_by(before)
         form = 1.0 if sent and entered else 0.5 if sent or (entered and before.operation == "CLICK") else 0.0
         found.append(
             {
                 "another page": PAGE * _page_change(before.face, after.face),
                 "a form was sent": FORM * form,
                 "other words": SHIFT * min(1.0, max(0.0, shift)),
+                "within a form": WITHIN * (place in within),
             }
         )
     return found
+
+
+def _within_forms(steps: Sequence[SeenStep]) -> set[int]:
+    """The steps before which a form is filled in: something was entered on the page before, and it is sent from there
+    by this step or a later one."""
+    found: set[int] = set()
+    begun: int | None = None  # the step at which something was entered first
+    for place, step in enumerate(steps):
+        if step.operation not in (*FILLING, "SUBMIT") or (place and _page_change(steps[place - 1].face, step.face)):
+            begun = None
+        if begun is not None and _is_sent_by(step):
+            found |= set(range(begun + 1, place + 1))
+            begun = None
+        elif begun is None and step.operation in ENTERING:
+            begun = place
+    return found
+
+
+def _is_sent_by(step: SeenStep) -> bool:
+    return step.operation == "SUBMIT" or (step.operation == "CLICK" and _sends(step.text))
 
 
 def _sends(text: str) -> bool:
@@ -173,7 +198,8 @@ def _reasons(sign: dict[str, float], forced: bool) -> tuple[str, ...]:
 
 def shared_out(instruction: str, steps: Sequence[SeenStep], parts: Sequence[tuple[int, int]]) -> list[str]:
     """A task's instruction divided among its parts: each clause, in order, goes to the part whose steps share most
-    words with it; "" for a part that gets none. A task of one part keeps its instruction as it is."""
+    words with it, the first to the first part, as what is asked first is done first; "" for a part that gets none. A
+    task of one part keeps its instruction as it is."""
     if len(parts) < 2:
         return [instruction for _ in parts]
     clauses = clauses_of(instruction)
@@ -184,10 +210,10 @@ def shared_out(instruction: str, steps: Sequence[SeenStep], parts: Sequence[tupl
 
 
 def _in_order(match: Sequence[Sequence[int]], parts: int) -> list[int]:
-    """The part of each clause, never going back, so that most words match; of equally good divisions the most even one.
-    `match[clause][part]`: how many words match."""
-    best: list[tuple[float, list[int]]] = [(0.0, []) for _ in range(parts)]
-    for index, row in enumerate(match):
+    """The part of each clause, never going back from the first one, so that most words match; of equally good divisions
+    the most even one. `match[clause][part]`: how many words match."""
+    best: list[tuple[float, list[int]]] = [(0.0, [0]) for _ in range(parts)]
+    for index, row in enumerate(match[1:], 1):
         following = []
         for part in range(parts):
             value, path = max((best[earlier] for earlier in range(part + 1)), key=lambda option: option[0])
