@@ -1,5 +1,5 @@
 """The sample's campaigns, worked on by invented people through the functions that the pages call: one is finished and
-released twice, one is under way with something to do for everybody."""
+released twice, one is under way: some of it has passed, and there is something to do for everybody."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,15 +31,17 @@ from annotations.models.accounts.projects import Account
 from annotations.releases.checking import check_dataset
 from annotations.releases.redacting import redact
 from annotations.releases.releasing import make_release
-from annotations.sample.errand_script import ERRANDS, Errand, ErrandPart, marked, read_errands
+from annotations.sample.errand_script import BY, ERRANDS, Errand, ErrandPart, marked, read_errands
 from annotations.work.organise.sessions import Organising, suggest
 from annotations.work.verify import verdicts
 
 FINISHED, UNDER_WAY = "Sample errands", "Sample errands, second round"
-FIRST, SECOND, VERIFIER = "sample-sam", "sample-noor", "sample-lena"
+FIRST, SECOND, VERIFIER = BY
 PEOPLE = {FIRST: Role.ANNOTATOR, SECOND: Role.ANNOTATOR, VERIFIER: Role.REVIEWER}
 IN_FIRST_RELEASE = 6  # errands
 REDACTED = "07700 555 340"  # taken out of the second release
+SECONDS = {Stage.DECOMPOSE: 17, Stage.REWRITE: 12, Stage.VERIFY: 8}
+"""How long people would be at work on a stage, per step of the session: nobody is, so no heartbeat tells it."""
 REASONS = {
     "value-lost": "A value that is typed can no longer be known.",
     "unresolvable": "What it points to cannot be found in the turns before.",
@@ -122,19 +124,31 @@ class Player:
                 self._say(assignment, errand, flawed=False)
             moving_on.submit(assignment)
 
-    def verify(self, assignment: Assignment, errand: Errand) -> bool:
+    def verify(self, assignment: Assignment, errand: Errand, name: str) -> bool:
         """Return a rewrite for the flaws that it still has, else accept it; whether it is accepted."""
         defects = [
             {"code": code, "step": step, "note": REASONS[code]} for step, code in self._flaws(assignment, errand)
         ]
-        with acting(self.people[VERIFIER]):
+        verifier = self.people[name]
+        with acting(verifier):
             item = Item.objects.get(stage=Stage.VERIFY, subject=assignment)
-            verification = item.assignments.filter(user=self.people[VERIFIER]).first()
-            verification = verification or item.hand(self.people[VERIFIER], 0)
-            verification.take(self.people[VERIFIER])
+            verification = item.assignments.filter(user=verifier).first()
+            verification = verification or item.hand(verifier, 0)
+            verification.take(verifier)
             verdicts.give(verification, "return" if defects else "accept", {}, "", defects)
         assignment.refresh_from_db()
         return not defects
+
+    def pass_(self, rewrite: Assignment, errand: Errand, name: str) -> None:
+        """Verify a rewrite, and have it corrected, until it is accepted."""
+        while not self.verify(rewrite, errand, name):
+            self.correct(rewrite, errand)
+
+    def tell_times(self) -> None:
+        """Give the work that was handed in the times that it would have taken, so that pace and forecasts show."""
+        for stage, seconds in SECONDS.items():
+            for done in Assignment.objects.of(self.campaign, stage).exclude(submitted_at=None).with_step_count():
+                done.write(active_seconds=seconds * done.steps * done.round)
 
     def _flaws(self, assignment: Assignment, errand: Errand) -> Iterator[tuple[int, str]]:
         """(first step of the part, code of the defect) for each part of a rewrite with a flaw that the script knows."""
@@ -218,8 +232,7 @@ def _finish(player: Player) -> str:
             player.decompose(session, errand, name)
         written = [player.rewrite(session, errand, FIRST), player.rewrite_as_proposed(session, SECOND)]
         for rewrite in written:
-            while not player.verify(rewrite, errand):
-                player.correct(rewrite, errand)
+            player.pass_(rewrite, errand, VERIFIER)
     _take_out(player)
     _release(player, "1.1", "Two more conversations, on websites of their own; a telephone number was taken out.")
     player.campaign.close()
@@ -227,21 +240,31 @@ def _finish(player: Player) -> str:
 
 
 def _go_halfway(player: Player) -> str:
-    """Leave work of every kind: to cut, to rewrite, to correct, to verify, and sessions that are only proposed."""
+    """Have some sessions passed, and leave work of every kind: to cut, to rewrite, to correct, to verify, and sessions
+    that are only proposed."""
     player.campaign.ask_for(1)
     errands = read_errands(ERRANDS / "half.txt")
     for errand in errands:
-        session = player.organise(errand)
-        if errand.until == "gold":
-            _hide_gold(player, session)
-        elif errand.until != "decompose":
-            player.decompose(session, errand, FIRST)
-        if errand.until == "verify":
-            player.rewrite(session, errand, SECOND)
-        elif errand.until == "returned":
-            player.verify(player.rewrite(session, errand, "annotator"), errand)
+        _work_until(player, player.organise(errand), errand)
+    player.tell_times()
+    passed = sum(errand.until == "passed" for errand in errands)
     proposed = suggest(player.campaign)
-    return f"{len(errands)} sessions under way, {proposed} proposed"
+    return f"{passed} of {len(errands)} sessions passed, {proposed} proposed"
+
+
+def _work_until(player: Player, session: Session, errand: Errand) -> None:
+    """Work on a session as far as the errand says."""
+    cutter, writer, verifier = errand.by
+    if errand.until == "gold":
+        _hide_gold(player, session)
+    elif errand.until != "decompose":
+        player.decompose(session, errand, cutter)
+    if errand.until in ("verify", "returned", "passed"):
+        rewrite = player.rewrite(session, errand, writer)
+        if errand.until == "returned":
+            player.verify(rewrite, errand, verifier)
+        elif errand.until == "passed":
+            player.pass_(rewrite, errand, verifier)
 
 
 def _hide_gold(player: Player, session: Session) -> None:
@@ -296,7 +319,7 @@ def _people(project: Project) -> dict[str, Account]:
             user.save()
         defaults = {"role": role, "sees_test_gold": True}
         Membership.objects.get_or_create(project=project, user=user, defaults=defaults)
-    return {name: _user(name) for name in (*PEOPLE, "admin", "annotator")}
+    return {name: _user(name) for name in (*PEOPLE, "admin", "annotator", "reviewer")}
 
 
 def _user(name: str) -> Account:

@@ -10,6 +10,7 @@ from annotations.sample.script import ScriptError
 
 ERRANDS = Path(__file__).parent / "errands"
 UNTIL = ("passed", "returned", "verify", "gold", "rewrite", "decompose")
+BY = ("sample-sam", "sample-noor", "sample-lena")
 PART = re.compile(r"(\d+) > (.+)")
 MARK = re.compile(r"\{([^{}>]*)->([^{}]+)\}")
 DEMONSTRATIVES = ("that", "this", "those", "these")
@@ -32,11 +33,13 @@ class ErrandPart:
 
 @dataclass
 class Errand:
-    """Tasks that one user would have asked for one after the other, and how far the work on them is."""
+    """Tasks that one user would have asked for one after the other, and how far the work on them is. `by`: who cuts,
+    rewrites and verifies them in a campaign that asks one person each."""
 
     tasks: list[str] = field(default_factory=list)
     parts: list[ErrandPart] = field(default_factory=list)
     until: str = "passed"
+    by: tuple[str, ...] = BY
 
 
 def read_errands(path: Path) -> list[Errand]:
@@ -58,6 +61,8 @@ def _read_line(text: str, errand: Errand) -> bool:
     word, _, rest = text.partition(" ")
     if word == "until" and rest in UNTIL:
         errand.until = rest
+    elif word == "by" and len(people := rest.split()) == len(BY):
+        errand.by = tuple(people)
     elif word == "task":
         errand.tasks.append(rest)
     elif errand.tasks and (match := PART.fullmatch(text)):

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from django.contrib.auth import get_user_model
 
+from annotations.campaigns.progress import forecast, progress_of
+from annotations.campaigns.quality import CampaignWork
 from annotations.campaigns.queue import waiting
 from annotations.campaigns.queue.claiming import next_item
 from annotations.corpus.importing import import_files
@@ -95,7 +97,11 @@ def check_releases(target: Dataset | None) -> None:
 
 
 def check_under_way(campaign: Campaign) -> None:
-    """Something to correct, to rewrite and to cut for the annotator, to verify for the reviewer; gold is hidden."""
+    """Something has passed; something to correct, to rewrite and to cut is left for the annotator, to verify for the
+    reviewer; gold is hidden."""
+    progress = progress_of([campaign])[campaign.pk]
+    assert (progress.passed_sessions, progress.sessions) == (4, 15)
+    assert progress.stages["rewrite"].returned == 1
     annotator, reviewer = user("annotator"), user("reviewer")
     (returned,) = waiting.returned(annotator)
     assert [defect.code for defect in returned.last_return().defects.all()] == ["value-lost"]
@@ -105,8 +111,33 @@ def check_under_way(campaign: Campaign) -> None:
     assert for_reviewer == {"verify": 2}
     assert next_item(reviewer, campaign, Stage.VERIFY) is not None
     (gold,) = campaign.sessions.filter(is_gold=True)
-    assert len(gold.gold) == 6
+    assert len(gold.gold) == 4 == campaign.target_parts(gold.steps().count())
+    check_times(campaign)
     assert campaign.proposals.of_sessions().count() >= 3
+
+
+def check_times(campaign: Campaign) -> None:
+    """A forecast for every stage, the annotator's own pace, and that the people are invented stands in the
+    guidelines."""
+    for stage in Stage:
+        assert "the median active time of the last" in forecast(campaign, stage, 3)
+    for name in ("annotator", "reviewer"):
+        told = [one.says_pace for one in waiting.waiting(user(name)) if one.campaign == campaign]
+        assert all(" min " in text and " each, about " in text for text in told), told
+    people = {one.name: one for one in CampaignWork(campaign, user("reviewer")).people()}
+    assert (people["annotator"].judged, people["annotator"].returned) == (4, 2)
+    assert "are invented" in campaign.guidelines.get().text
+    finished = Assignment.objects.filter(item__session__campaign__name=FINISHED)
+    assert not finished.exclude(active_seconds=0).exists()  # its datasheet tells what heartbeats told
+
+
+def test_errands_are_cut_as_the_guidelines_say() -> None:
+    """Into as many parts as the workbench shows as the target, one more or one less."""
+    scripts = {script.name: script for site in SITES for script in read_script(SCRIPTS / f"{site}.txt")}
+    for file in ("finished", "half"):
+        for errand in read_errands(ERRANDS / f"{file}.txt"):
+            steps = sum(len(scripts[name].turns[0].actions) for name in errand.tasks)
+            assert not errand.parts or abs(len(errand.parts) - Campaign().target_parts(steps)) <= 1, errand.tasks
 
 
 def test_errands_cut_tasks_where_they_have_steps() -> None:
