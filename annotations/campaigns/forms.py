@@ -7,6 +7,7 @@ from django import forms
 from django.db import transaction
 from django.db.models import QuerySet
 
+from annotations.campaigns import holding_up
 from annotations.campaigns.assigning import Order
 from annotations.campaigns.propose import proposing
 from annotations.campaigns.quality import ORDERS, SHOWN
@@ -181,7 +182,11 @@ class ItemFilterForm(FilterForm):
 class WorkFilterForm(FilterForm):
     """Which items the table of a campaign's work lists; everything is in the URL."""
 
-    SHOWS = [("", "whatever became of it"), *((word, label) for word, (label, _) in SHOWN.items())]
+    SHOWS = [
+        ("", "whatever became of it"),
+        *((word, label) for word, (label, _) in SHOWN.items()),
+        ("What holds it up", list(holding_up.SHOWS.items())),
+    ]
     SORTS = [(word, label) for word, (label, _) in ORDERS.items()]
 
     q = forms.CharField(required=False, max_length=200, label="Session")

@@ -59,6 +59,11 @@ class CampaignProgress:
     people: dict[str, dict[str, ItemCounts]] = field(default_factory=dict)  # user name -> stage
     batches: dict[str, dict[str, ItemCounts]] = field(default_factory=dict)
 
+    @property
+    def is_passed(self) -> bool:
+        """Whether there are sessions, and all have passed."""
+        return 0 < self.sessions == self.passed_sessions
+
 
 def progress_of(campaigns: Iterable[Campaign]) -> dict[int, CampaignProgress]:
     """Progress by the campaigns' keys, in two queries. Decompositions and verifications count as passed when their

@@ -10,6 +10,7 @@ from django.db.models import Avg, Count, Exists, OuterRef, Q, Sum
 from django.db.models.functions import TruncWeek
 
 from annotations.access import rules
+from annotations.campaigns.holding_up import SHOWS, held_up_items
 from annotations.models import Assignment, Campaign, Defect, Item, Stage, Verdict
 from annotations.models.work.queue import AssignmentQuerySet, ItemQuerySet
 
@@ -181,6 +182,8 @@ class ItemFilter:
         for name in ("stage", "state"):
             if wanted.get(name):
                 items = items.filter(**{name: wanted[name]})
+        if wanted.get("show") in SHOWS:
+            items = held_up_items(wanted["show"], items)
         if wanted.get("q"):
             items = items.filter(session__name__icontains=wanted["q"])
         if (places := self._places()) is not None:
@@ -193,12 +196,13 @@ class ItemFilter:
     def _places(self) -> AssignmentQuerySet | None:
         """Assignments of which a listed item must have one; None where the filter asks nothing about assignments."""
         wanted = self.wanted
-        if not any(wanted.get(name) for name in ("person", "show", "code", "week")):
+        became = wanted.get("show") in SHOWN
+        if not became and not any(wanted.get(name) for name in ("person", "code", "week")):
             return None
         rows = self.work.with_code(wanted["code"]) if wanted.get("code") else self.work.places()
         if wanted.get("person"):
             rows = rows.filter(user__username=wanted["person"])
-        if wanted.get("show"):
+        if became:
             rows = rows.filter(shown(wanted["show"]))
         if wanted.get("week"):
             rows = rows.filter(shown("submitted"), submitted_at__date__gte=wanted["week"])

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.campaigns.forms import CampaignForm, GuidelineForm
+from annotations.campaigns.holding_up import hindrances
 from annotations.campaigns.progress import STATES, forecast, progress_of
 from annotations.models import Campaign, Dataset, Item, Session, Stage
 from annotations.models.work.campaigns import KEPT
@@ -46,17 +47,19 @@ def campaign(request: HttpRequest, pk: int) -> HttpResponse:
         (stage, label, progress.stages[stage], forecast(found, stage, progress.stages[stage].left))
         for stage, label in Stage.choices
     ]
+    may = {ability: rules.can(request.user, ability, found.project) for ability in ("manage", "review")}
     context = {
         "campaign": found,
         "progress": progress,
         "stages": stages,
+        "held_up": [(one, may[one.needs]) for one in hindrances([found]).get(found.pk, [])],
         "states": STATES,
         "people": sorted(progress.people.items()),
         "batches": sorted(progress.batches.items()),
         "guideline": found.guidelines.first(),
         "rates": found.proposals.pass_rates(),
-        "may_manage": rules.can(request.user, "manage", found.project),
-        "may_review": rules.can(request.user, "review", found.project),
+        "may_manage": may["manage"],
+        "may_review": may["review"],
         "unseen": Item.objects.unseen_places(found),
     }
     return render(request, "annotate/campaign.html", context)

@@ -147,8 +147,8 @@ class Player:
     def tell_times(self) -> None:
         """Give the work that was handed in the times that it would have taken, so that pace and forecasts show."""
         for stage, seconds in SECONDS.items():
-            for done in Assignment.objects.of(self.campaign, stage).exclude(submitted_at=None).with_step_count():
-                done.write(active_seconds=seconds * done.steps * done.round)
+            for done in Assignment.objects.of(self.campaign, stage).exclude(submitted_at=None):
+                done.write(active_seconds=seconds * done.item.session.steps().count() * done.round)
 
     def _flaws(self, assignment: Assignment, errand: Errand) -> Iterator[tuple[int, str]]:
         """(first step of the part, code of the defect) for each part of a rewrite with a flaw that the script knows."""

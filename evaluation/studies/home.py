@@ -16,6 +16,7 @@ from agents.training.prepare import preparing
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.access.rules import User
+from annotations.campaigns.holding_up import Hindrance, hindrances
 from annotations.campaigns.progress import STATES, CampaignProgress, progress_of
 from annotations.campaigns.queue import waiting
 from annotations.models import Campaign, Dataset, Job
@@ -66,7 +67,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
         "plot": last,
         "worth_a_look": worth_a_look(request, recorded["rows"][0][0].run) if recorded and recorded["rows"] else [],
         "campaigns": managed,
-        "several_projects": len({one.project_id for one, _, _ in managed}) > 1,
+        "several_projects": len({one.campaign.project_id for one in managed}) > 1,
         "campaign_states": STATES,
         "datasets": rules.visible(user, Dataset.objects.for_list()).order_by("-created_at")[:LATEST],
         "studies": [(study, live) for study, live in work.studies if not live.running],
@@ -187,24 +188,28 @@ def to_look_at(user: Account) -> list[Score]:
     return list(scores.select_related("run__dataset").order_by("value", "-run")[:LOOKED_AT])
 
 
-def campaigns(user: User) -> list[tuple[Campaign, Any, str]]:
-    """Open campaigns that this person manages, how far each is, and what holds it up."""
+@dataclass(frozen=True)
+class Managed:
+    """An open campaign that somebody manages, how far it is, and what holds it up."""
+
+    campaign: Campaign
+    progress: CampaignProgress
+    held_up: list[Hindrance]
+
+    @property
+    def needs(self) -> str:
+        """What it needs next, in a few words."""
+        if self.held_up:
+            return self.held_up[0].text
+        return "all passed: release it" if self.progress.is_passed else "nothing holds it up"
+
+
+def campaigns(user: User) -> list[Managed]:
+    """The latest open campaigns that this person manages."""
     rows = Campaign.objects.live().filter(closed_at=None, project__in=rules.projects(user, "manage"))
     found = list(rows.select_related("project")[:LATEST])
-    progress = progress_of(found)
-    return [(campaign, progress[campaign.pk], held_up(progress[campaign.pk])) for campaign in found]
-
-
-def held_up(progress: CampaignProgress) -> str:
-    """What a campaign needs next, in a few words."""
-    if not progress.sessions:
-        return "no sessions yet: organise some"
-    if progress.passed_sessions == progress.sessions:
-        return "all passed: release it"
-    stage, counts = max(progress.stages.items(), key=lambda pair: (pair[1].returned, pair[1].left))
-    if counts.returned:
-        return f"{counts.returned} returned to be corrected ({stage})"
-    return f"{counts.left} left to {stage}"
+    progress, held_up = progress_of(found), hindrances(found)
+    return [Managed(campaign, progress[campaign.pk], held_up[campaign.pk]) for campaign in found]
 
 
 def plot(user: User, live: dict[str, str] | None = None) -> dict[str, Any] | None:

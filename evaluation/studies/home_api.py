@@ -47,10 +47,16 @@ class UnderWaySerializer(serializers.Serializer):
     says = serializers.CharField(help_text="How far it is.")
 
 
+class HindranceSerializer(serializers.Serializer):
+    says = serializers.CharField()
+    url = serializers.CharField(help_text="The page with its rows.")
+
+
 class ManagedSerializer(serializers.Serializer):
     campaign = serializers.IntegerField()
     name = serializers.CharField()
     needs = serializers.CharField(help_text="What it needs next.")
+    held_up = HindranceSerializer(many=True, help_text="What holds it up, the most pressing first.")
 
 
 class NextThingSerializer(serializers.Serializer):
@@ -91,7 +97,7 @@ class HomeView(APIView):
             "returned": returned,
             "to_do": to_do,
             "to_judge": [{"queue": queue.pk, "study": queue.study_id, "left": left} for queue, left in judging],
-            "campaigns": [{"campaign": c.pk, "name": c.name, "needs": needs} for c, _, needs in home.campaigns(user)],
+            "campaigns": [_managed(one, request) for one in home.campaigns(user)],
             "running": [
                 {"kind": kind, "id": row.pk, "name": str(row), "state": live.fields["state"], "says": _says(live)}
                 for kind, row, live in work.under_way
@@ -101,6 +107,11 @@ class HomeView(APIView):
             "next_thing": then and {"says": then[0], "url": request.build_absolute_uri(then[2])},
         }
         return Response(HomeSerializer(told).data)
+
+
+def _managed(one: home.Managed, request: Request) -> dict[str, Any]:
+    held_up = [{"says": why.text, "url": request.build_absolute_uri(why.url)} for why in one.held_up]
+    return {"campaign": one.campaign.pk, "name": one.campaign.name, "needs": one.needs, "held_up": held_up}
 
 
 def _says(live: ShownProgress) -> str:

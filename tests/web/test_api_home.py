@@ -150,10 +150,13 @@ def test_what_waits_is_told_by_role(project) -> None:
     assert [(one["campaign"], one["stage"], one["own"]) for one in found["to_do"]] == [(campaign.pk, "rewrite", 1)]
     assert found["sentence"].startswith("1 item waits for you;")
     assert (found["campaigns"], found["next_thing"]) == ([], None)
-    type(assignment).objects.update(review="returned")
+    type(assignment).objects.update(review="returned", round=2)
     assert [one["assignment"] for one in client_of(annotator).get("/api/home/").json()["returned"]] == [assignment.pk]
     admin = client_of(factories.make_user("admin", project)).get("/api/home/").json()
     assert [one["campaign"] for one in admin["campaigns"]] == [campaign.pk]
+    said = "1 item returned, and not taken up since"
+    assert (admin["campaigns"][0]["needs"], admin["campaigns"][0]["held_up"][0]["says"]) == (said, said)
+    assert "/table/?show=untaken" in admin["campaigns"][0]["held_up"][0]["url"]
     assert admin["next_thing"]["url"].startswith("http")
     stranger = client_of(factories.make_user("admin")).get("/api/home/").json()
     assert (stranger["to_do"], stranger["campaigns"], stranger["running"]) == ([], [], [])

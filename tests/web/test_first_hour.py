@@ -214,8 +214,8 @@ def test_a_reviewer_verifies_and_is_told_which_runs_to_look_at(as_role: Callable
 
 def test_a_manager_sees_what_holds_each_campaign_up_and_one_that_is_released(as_role: Callable[[str], Page]) -> None:
     page = as_role("admin")
-    wait_for(page, "/", lambda: "left to decompose" in words(page))
-    assert re.search(r"Sample pilot .*?\d+ left to decompose", words(page))
+    wait_for(page, "/", lambda: "nobody is at it" in words(page))
+    assert re.search(r"Sample pilot .*?\d+ items to decompose, and nobody is at it", words(page))
     page.goto(page.url + "annotate/campaigns/")
     assert re.search(r"Sample errands Sample . sample-tasks closed 8 of 8", words(page))
     page.goto(page.url.replace("annotate/campaigns/", "datasets/sample-errands/releases/"))

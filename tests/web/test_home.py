@@ -112,9 +112,30 @@ def test_nothing_waits_where_the_role_may_not_or_others_have_it(campaign: Campai
 def test_a_manager_sees_what_holds_a_campaign_up(campaign: Campaign) -> None:
     admin = client_of(factories.make_user("admin", campaign.project))
     assert "no sessions yet: organise some" in home(admin)
-    factories.make_item(factories.make_session(campaign))
-    assert "1 left to decompose" in home(admin)
-    assert "1 left to decompose" not in home(client_of(factories.make_user("reader", campaign.project)))
+    for _ in range(2):
+        factories.make_item(factories.make_session(campaign))
+    factories.make_assignment(
+        factories.make_item(factories.make_session(campaign), stage="rewrite"), review="returned", round=2
+    )
+    reasons = ["1 item returned, and not taken up since", "2 items to decompose, and nobody is at it"]
+    assert [said for said in reasons if said in home(admin)] == reasons
+    assert not any(said in home(client_of(factories.make_user("reader", campaign.project))) for said in reasons)
+    page = admin.get(f"/annotate/campaigns/{campaign.pk}/").content.decode()
+    assert page.index("What holds it up") < page.index(reasons[0]) < page.index(reasons[1])
+    for address in re.findall(r'<li><a class="link" href="([^"]+)">', page):
+        rows = admin.get(address.replace("&amp;", "&")).content.decode()
+        assert 'id="items"' in rows
+
+
+@pytest.mark.slow
+def test_what_holds_a_campaign_up_is_told_to_those_who_may_see_its_rows(campaign: Campaign) -> None:
+    address = f"/annotate/campaigns/{campaign.pk}/"
+    factories.make_session(campaign)
+    reviewer = client_of(factories.make_user("reviewer", campaign.project)).get(address).content.decode()
+    assert "1 session not open for work" in reviewer
+    assert "/organise/" not in reviewer
+    annotator = client_of(factories.make_user("annotator", campaign.project)).get(address).content.decode()
+    assert "What holds it up" not in annotator
 
 
 @pytest.mark.slow

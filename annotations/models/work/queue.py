@@ -1,14 +1,15 @@
 """The queue as sets of rows: which items are free and for whom, and which assignments come first."""
 
+from datetime import timedelta
 from statistics import median
 from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from django.db import models, transaction
 from django.db.models import Case, Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Value, When
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Now
 
-from annotations.models.accounts.projects import Account, Project, Role, User
+from annotations.models.accounts.projects import Account, Membership, Project, Role, User
 from annotations.models.lease import LeaseQuerySet
 from annotations.models.work.campaigns import Campaign, Stage
 from annotations.models.work.partial_rows import partly
@@ -102,6 +103,39 @@ class ItemQuerySet(models.QuerySet["Item"]):
         live = rows.filter(session__deleted_at=None, session__campaign__deleted_at=None)
         free = live.exclude(Q(stage=Stage.DECOMPOSE) & Exists(begun)).alias(handed_in=counted)
         return free.filter(handed_in__gt=1).order_by("session__position", "id")
+
+    def holding_up(self) -> Self:
+        """Items of sessions that are to become conversations and have not: without hidden gold, and without
+        verifications of what its author has in hand."""
+        rows = self.filter(session__deleted_at=None, session__released=None, session__is_gold=False)
+        return rows.exclude(Q(stage=Stage.VERIFY) & ~Q(subject__state="submitted"))
+
+    def with_nobody_left(self) -> Self:
+        """Open items with a free place that no member could get: those who may work on them have had their part, or may
+        not see the gold of their split."""
+        left = {stage: self._members_left(stage) for stage in (Stage.DECOMPOSE, Stage.VERIFY)}
+        is_verified = Q(stage=Stage.VERIFY)
+        somebody = (is_verified & left[Stage.VERIFY]) | (~is_verified & left[Stage.DECOMPOSE])
+        return self.holding_up().with_places().exclude(somebody)
+
+    def asked_about(self) -> Self:
+        """Items of sessions with an open question: a thread of comments that nobody has resolved."""
+        thread = {"session__comments__isnull": False, "session__comments__parent": None}
+        open_ones = {"session__comments__resolved_at": None, "session__comments__deleted_at": None}
+        asked = self.filter(**thread, **open_ones).order_by().values("pk")
+        return self.holding_up().filter(pk__in=asked)
+
+    def _members_left(self, stage: Stage) -> Q:
+        """Whether a member could get a place of an item of this stage; of rewriting as of decomposing."""
+        has = self._places().filter(item=OuterRef(OuterRef("pk")), user=OuterRef("user"))
+        wrote = self._places().filter(verified_as=OuterRef(OuterRef("pk")), user=OuterRef("user"))
+        able = Membership.objects.able(stage.ability).filter(
+            ~Exists(has), project=OuterRef("session__campaign__project"), user__is_active=True
+        )
+        if stage == Stage.VERIFY:
+            able = able.exclude(Exists(wrote))
+        is_test = Q(session__split__startswith="test")
+        return (is_test & Q(Exists(able.seeing_test_gold()))) | (~is_test & Q(Exists(able)))
 
     def widen(self, overlap: int) -> None:
         """Give each of these items at least so many places."""
@@ -201,6 +235,17 @@ class AssignmentQuerySet(LeaseQuerySet["Assignment"]):
         )
         ordered = ("need", "-round", "-item__session__weight", "item__session__position", "id")
         return self.unfinished().alias(need=need).order_by(*ordered)
+
+    def not_taken_up(self) -> Self:
+        """Returned work that its author has not opened since."""
+        returned = self.unfinished().filter(review=self.model.Reviewed.RETURNED)
+        return returned.filter(round__gt=1, lease_token=None)
+
+    def lying(self, longer_than: timedelta) -> Self:
+        """Unfinished work that its holder has not had open for so long, or never in that time; what was returned and
+        not taken up aside."""
+        taken_up = self.unfinished().exclude(pk__in=self.not_taken_up().order_by().values("pk"))
+        return taken_up.alias(seen=Coalesce("heartbeat_at", "created_at")).filter(seen__lt=Now() - longer_than)
 
     def left_behind(self) -> Self:
         """Assignments that somebody has begun and left, so that others may take them over: the lease ran out. Returned
