@@ -20,6 +20,7 @@ LONG = timedelta(days=3)
 SHOWS = {  # word of the address -> its label among the filters of a campaign's work
     "untaken": "returned and not taken up",
     "nobody": "nobody left who may do it",
+    "free": "with a place that nobody has",
     "lying": f"held, and not opened for {LONG.days} days",
     "asked": "with an open question",
 }
@@ -40,6 +41,8 @@ def held_up_items(word: str, items: ItemQuerySet) -> ItemQuerySet:
     """Those of these items of which a word of `SHOWS` speaks."""
     if word == "nobody":
         return items.with_nobody_left()
+    if word == "free":
+        return _free(items)
     if word == "asked":
         return items.asked_about()
     places = _untaken(items) if word == "untaken" else _lying(items)
@@ -89,7 +92,7 @@ def _organising(keys: list[int]) -> Iterator[tuple[int, Hindrance]]:
 def _unmanned(items: ItemQuerySet) -> Iterator[tuple[int, Hindrance]]:
     """Places that nobody has, stage by stage: because nobody may, or because nobody works on the stage."""
     stuck = _by_stage(items.with_nobody_left())
-    free = _by_stage(items.holding_up().with_places())
+    free = _by_stage(_free(items))
     under_way = _by_stage(Item.objects.filter(pk__in=_at_work(items).values("item")))
     for stage in STAGES:
         for pk, count in stuck[stage].items():
@@ -97,10 +100,15 @@ def _unmanned(items: ItemQuerySet) -> Iterator[tuple[int, Hindrance]]:
             said = f"{amount(count, 'item')} to {stage.label} for one more person: nobody may but {whose}"
             yield pk, _work(pk, said, stage=stage, show="nobody")
         for pk, count in free[stage].items():
-            left = count - stuck[stage][pk]
-            if left and not under_way[stage][pk]:
-                said = f"{amount(left, 'item')} to {stage.label}, and nobody is at it"
-                yield pk, _work(pk, said, stage=stage, state="open")
+            if not under_way[stage][pk]:
+                said = f"{amount(count, 'item')} to {stage.label}, and nobody is at it"
+                yield pk, _work(pk, said, stage=stage, show="free")
+
+
+def _free(items: ItemQuerySet) -> ItemQuerySet:
+    """Items of which somebody could get a place."""
+    open_ones = items.holding_up().with_places()
+    return open_ones.exclude(pk__in=items.with_nobody_left().order_by().values("pk"))
 
 
 def _untaken(items: ItemQuerySet) -> Rows:
@@ -114,7 +122,8 @@ def _lying(items: ItemQuerySet) -> Rows:
 def _at_work(items: ItemQuerySet) -> Rows:
     """What somebody has, and has opened lately."""
     held = Assignment.objects.filter(item__in=items.order_by()).unfinished()
-    return held.exclude(pk__in=_lying(items).order_by().values("pk"))
+    left = _untaken(items).order_by().values("pk"), _lying(items).order_by().values("pk")
+    return held.exclude(pk__in=left[0]).exclude(pk__in=left[1])
 
 
 def _counted(rows: Rows, campaign: str, of: str = "pk") -> Iterator[tuple[int, int]]:

@@ -80,10 +80,19 @@ def test_returned_work_holds_up_until_its_author_opens_it(campaign: Campaign, ad
 
 def test_a_stage_on_which_nobody_works_is_named_with_its_items(campaign: Campaign, admin: User) -> None:
     items = [factories.make_item(factories.make_session(campaign)) for _ in range(2)]
+    factories.make_item(factories.make_session(campaign, is_gold=True))
     assert says(campaign) == ["2 items to decompose, and nobody is at it"]
     assert rows(campaign, admin) == items
     in_hand(items[0])
     assert says(campaign) == []  # the other waits for its turn
+
+
+def test_what_was_returned_and_lies_is_no_work_on_its_stage(campaign: Campaign, admin: User) -> None:
+    returned = factories.make_item(factories.make_session(campaign), stage="rewrite")
+    in_hand(returned, review="returned", round=2)
+    free = factories.make_item(factories.make_session(campaign), stage="rewrite")
+    assert says(campaign)[1:] == ["1 item to rewrite, and nobody is at it"]
+    assert rows(campaign, admin, 1) == [free]
 
 
 def test_work_for_a_second_person_whom_the_project_does_not_have_is_told(campaign: Campaign, admin: User) -> None:
