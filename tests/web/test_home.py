@@ -300,6 +300,34 @@ def test_a_tour_leads_to_what_has_something_to_see() -> None:
     assert TOURS["reviewer"][4].url(reviewer) == "/studies/"
 
 
+def test_the_tour_of_an_annotator_shows_the_workbench_and_takes_nothing(campaign: Campaign) -> None:
+    annotator, other = (factories.make_user("annotator", campaign.project) for _ in range(2))
+    stop = TOURS["annotator"][2]
+    free = factories.make_item(factories.make_session(campaign))
+    theirs = factories.make_assignment(factories.make_item(factories.make_session(campaign)), other, state="submitted")
+    factories.make_assignment(factories.make_item(factories.make_session(campaign)), annotator)  # still at work on it
+    assert stop.url(annotator) == "/annotate/campaigns/", "in a blind campaign nobody reads others' work"
+    assert stop.url(factories.make_user("reviewer", campaign.project)) == f"/annotate/assignments/{theirs.pk}/"
+    done = factories.make_item(factories.make_session(campaign))
+    own = factories.make_assignment(done, annotator, state="submitted")
+    page = client_of(annotator).get(f"{stop.url(annotator)}?tour=annotator-3")
+    assert page.context["assignment"] == own
+    assert not free.assignments.exists()
+    assert stop.text in source(page)
+
+
+def test_the_tour_of_a_manager_has_no_empty_page(campaign: Campaign) -> None:
+    admin = factories.make_user("admin", campaign.project)
+    stop = TOURS["manager"][3]
+    assert stop.url(admin) == "/annotate/campaigns/"
+    factories.make_item(factories.make_session(campaign))
+    factories.make_campaign(campaign.project)  # newer, and empty
+    page = client_of(admin).get(f"{stop.url(admin)}?tour=manager-4")
+    assert 'id="items"' in source(page)
+    assert "What holds it up" in source(client_of(admin).get(TOURS["manager"][2].url(admin)))
+    assert stop.url(factories.make_user("reader", campaign.project)) == "/annotate/campaigns/"
+
+
 @pytest.mark.parametrize(
     "tour", ["annotator-0", "annotator-6", "nobody-1", "annotator-x", "annotator", "", "-", "annotator-\u00b2"]
 )

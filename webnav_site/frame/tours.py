@@ -11,7 +11,8 @@ from django.urls import reverse
 from agents.models import Run, Trajectory
 from annotations.access import rules
 from annotations.access.rules import User
-from annotations.models import Campaign, Conversation, Dataset
+from annotations.desk.write.document import readable
+from annotations.models import Assignment, Campaign, Conversation, Dataset, Stage
 from annotations.text.amounts import whole
 from evaluation.models import Study
 from evaluation.studies.page import failed_steps
@@ -37,6 +38,26 @@ class Stop:
 
 def _campaigns(user: User) -> Any:
     return Campaign.objects.live()
+
+
+def _under_way(user: User) -> Any:
+    """Open campaigns with work; where there is none, all of them."""
+    begun = _campaigns(user).filter(closed_at=None, sessions__items__isnull=False).distinct()
+    return begun if rules.visible(user, begun).exists() else _campaigns(user)
+
+
+def _reviewed(user: User) -> Any:
+    """Such campaigns whose work this person may see."""
+    return _under_way(user).filter(project__in=rules.projects(user, "review"), sessions__items__isnull=False)
+
+
+def _handed_in(user: User) -> Any:
+    """What was decomposed or rewritten and is over, so that a look at it takes nothing from anybody: one's own, else
+    what one may read."""
+    rows = readable(user).filter(state=Assignment.State.SUBMITTED).exclude(item__stage=Stage.VERIFY)
+    shown = rules.gold_filter(user, rows, "item__session__split", "item__session__campaign__project")
+    own = shown.filter(user_id=user.pk or 0)
+    return own if own.exists() else shown
 
 
 def _datasets(user: User) -> Any:
@@ -85,8 +106,9 @@ TOURS: dict[str, tuple[Stop, ...]] = {
         Stop(HOME, "home"),
         Stop("What you hold and what you handed in; n gets the next item.", "annotate-queue"),
         Stop(
-            "Every campaign has guidelines; the workbench shows them beside the page, and says when they change.",
-            *("annotate-guidelines", _campaigns, "annotate-campaigns"),
+            "The workbench: the recorded steps, the parts that you make of them with what each asks for, and the page "
+            "as it was; the guidelines are beside it. What is handed in, as here, is only read.",
+            *("annotate-item", _handed_in, "annotate-campaigns"),
         ),
         Stop(
             "What annotators make: a conversation, its turns, and the recorded steps that each of them asks for.",
@@ -99,7 +121,7 @@ TOURS: dict[str, tuple[Stop, ...]] = {
         Stop("Verifying comes before everything else, as it holds up what others have done.", "annotate-queue"),
         Stop(
             "How far a campaign is: per stage, person and batch, with what the checks found.",
-            *("annotate-campaign", _campaigns, "annotate-campaigns"),
+            *("annotate-campaign", _under_way, "annotate-campaigns"),
         ),
         Stop(
             "What an agent saw, considered and did, step by step: the arrow keys go from step to step.",
@@ -112,11 +134,11 @@ TOURS: dict[str, tuple[Stop, ...]] = {
         Stop("Campaigns: how far each of them is, and who works in it.", "annotate-campaigns"),
         Stop(
             "One campaign: what every stage, person and batch has done, what the checks found, and what holds it up.",
-            *("annotate-campaign", _campaigns, "annotate-campaigns"),
+            *("annotate-campaign", _under_way, "annotate-campaigns"),
         ),
         Stop(
-            "Gold that somebody calls wrong: one person says what is right, another verifies it.",
-            "corrections",
+            "The work itself: every item with who has it, how good each person's is, and how long what is left takes.",
+            *("annotate-campaign-work", _reviewed, "annotate-campaigns"),
         ),
         Stop(
             "Releases: frozen versions with checks, a datasheet, and what each changed since the one before.",
