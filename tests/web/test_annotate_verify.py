@@ -152,9 +152,11 @@ def test_a_rewrite_is_returned_and_accepted_without_the_mouse(app_server, page: 
     page.goto(app_server.url(f"/annotate/verify/{verification.pk}/"))
     expect(page.frame_locator("#snapshot iframe:not([aria-hidden])").locator("h1")).to_be_visible()
     expect(page.locator("#accept")).to_be_enabled()
+    assert set(marked(page)) == {"none"}, "nobody has looked yet: nothing is ticked off"
     for key in ("j", "j", "5"):
         page.keyboard.press(key)
     expect(page.locator("#checklist .wrong")).to_have_count(1)
+    assert [mark for mark in marked(page) if mark != "none"] == ['"✗"']
     expect(page.locator(".part[data-current]")).to_have_attribute("data-number", "2")
     page.keyboard.press("a")
     expect(page.locator("#problems")).to_contain_text("take them back")
@@ -181,6 +183,12 @@ def test_a_rewrite_is_returned_and_accepted_without_the_mouse(app_server, page: 
     expect(page).to_have_url(app_server.url("/annotate/"))
     subject.refresh_from_db()
     assert subject.review == "passed"
+
+
+def marked(page: Page) -> list[str]:
+    """The mark beside each entry of the checklist; "none" where there is none."""
+    script = "marks => marks.map((mark) => getComputedStyle(mark, '::before').content)"
+    return list(page.locator(".check .mark").evaluate_all(script))
 
 
 @pytest.mark.slow
