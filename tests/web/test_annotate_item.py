@@ -1,5 +1,7 @@
 """The item page in a real Chromium: decomposing and rewriting without the mouse, the page beside, how quick it is."""
 
+from uuid import uuid4
+
 import pytest
 from django.test import Client
 from playwright.sync_api import Page, expect
@@ -297,7 +299,28 @@ def test_the_page_is_as_wide_as_the_window_and_every_text_is_named(app_server, p
     assert names == ["Rewrite of turn 1, steps 1–3", "Rewrite of turn 2, steps 4–6", "Rewrite of turn 3, steps 7–9"]
     page.keyboard.press("?")
     expect(page.locator("#key-sheet")).to_contain_text("Mark what is selected as anaphora")
+    expect(page.locator("#key-sheet")).not_to_contain_text("Cut before the step")
     assert said == []
+
+
+@pytest.mark.slow
+def test_the_sheet_of_keys_lists_what_works_now(app_server, page, sign_in) -> None:
+    assignment = begun()
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)
+    sheet = page.locator("#key-sheet")
+    page.keyboard.press("?")
+    expect(sheet).to_contain_text("Cut before the step, or join there")
+    for label in ("as anaphora", "as ellipsis", "Take over", "changed in two ways"):
+        expect(sheet).not_to_contain_text(label)
+    page.keyboard.press("Escape")
+    other = factories.make_user("annotator", assignment.item.session.campaign.project)
+    Assignment.objects.filter(pk=assignment.pk).update(user=other, lease_token=uuid4())
+    page.locator(".part-row textarea").first.fill("Search for shoes.")
+    expect(page.locator("#notice")).to_contain_text("Take over")
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    expect(sheet).to_contain_text("Take over")
 
 
 @pytest.mark.slow

@@ -5,29 +5,34 @@ import { bind, bindElements } from "../shared/keys.js";
 /**
  * @param {Record<string, (...options: any[]) => void>} run what the keys do, by name
  * @param {{rows: import("./rows.js").Rows, evidence: import("./evidence.js").Evidence, tabs: string[]}} panes
+ * @param {{isLost: () => boolean, isOpen: () => boolean}} state whether the work is somebody else's now, and whether
+ *   something was changed in two ways
  */
-export function bindCommands(run, { rows, evidence, tabs }) {
-  /** @type {[string, string, (event?: Event) => void][]} */
+export function bindCommands(run, { rows, evidence, tabs }, { isLost, isOpen }) {
+  const cuts = () => rows.field === "instruction";
+  const marks = () => rows.field === "rewrite";
+  /** The last: whether the key does something here; one that always does has none.
+   * @type {[string, string, (event?: Event) => void, (() => boolean)?][]} */
   const keys = [
     ["ArrowRight", "Next step", () => run.step(1)],
     ["ArrowLeft", "Previous step", () => run.step(-1)],
     ["Shift+ArrowRight", "Next part", () => run.part(1)],
     ["Shift+ArrowLeft", "Previous part", () => run.part(-1)],
-    ["x", "Cut before the step, or join there", run.cut],
+    ["x", "Cut before the step, or join there", run.cut, cuts],
     ["j", "Next row", () => run.row(1)],
     ["k", "Previous row", () => run.row(-1)],
     ["Enter", "Write in the row; Esc leaves it", run.write],
     ["w", "Next warning", run.warning],
-    ["m a", "Mark what is selected as anaphora", () => run.mark("anaphora")],
-    ["m e", "Mark the place as ellipsis", () => run.mark("ellipsis")],
-    ["t", "Take over", run.takeOver],
-    ["d", "Decide about what was changed in two ways", run.decide],
+    ["m a", "Mark what is selected as anaphora", () => run.mark("anaphora"), marks],
+    ["m e", "Mark the place as ellipsis", () => run.mark("ellipsis"), marks],
+    ["t", "Take over", run.takeOver, isLost],
+    ["d", "Decide about what was changed in two ways", run.decide, isOpen],
     ["h", "Marks in the page", () => evidence.toggleMarks()],
     ["/", "Search in the page", () => evidence.search.select()],
     ["n", "Next place found", () => evidence.next(1)],
     ["N", "Previous place found", () => evidence.next(-1)],
   ];
-  for (const [spec, label, command] of keys) bind(spec, label, command);
+  for (const [spec, label, command, works] of keys) bind(spec, label, command, { works });
   for (const [number, tab] of tabs.entries())
     bind(String(number + 1), `Show the ${tab}`, () => evidence.choose(tab), { group: "Views" });
   bindElements();

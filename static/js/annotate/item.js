@@ -372,6 +372,7 @@ bindCommands(
     redo: () => takeBack("redo"),
   },
   { rows, evidence, tabs: TABS },
+  { isLost: () => saver.status.kind === "lost", isOpen: () => doc.conflicts.length > 0 },
 );
 listen();
 saver.onStatus = (now) => status.show(now);

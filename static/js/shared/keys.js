@@ -2,7 +2,16 @@
 // (a hashed and an unhashed address would be two registries).
 import { around } from "./elements.js";
 
-/** @typedef {{spec: string, label: string, group: string, run: (event?: Event) => void, hidden?: boolean}} Command */
+/**
+ * @typedef {{
+ *   spec: string,
+ *   label: string,
+ *   group: string,
+ *   run: (event?: Event) => void,
+ *   hidden?: boolean,
+ *   works?: () => boolean,
+ * }} Command
+ */
 
 /** @type {Map<string, Command>} */
 const commands = new Map();
@@ -20,11 +29,11 @@ let prefixTimer = 0;
  * @param {string} spec
  * @param {string} label what it does, for the sheet
  * @param {(event?: Event) => void} run
- * @param {{group?: string, hidden?: boolean}} [options]
+ * @param {{group?: string, hidden?: boolean, works?: () => boolean}} [options] `works`: whether the sheet lists it now
  */
-export function bind(spec, label, run, { group = "This page", hidden = false } = {}) {
+export function bind(spec, label, run, { group = "This page", hidden = false, works = () => true } = {}) {
   const key = Object.hasOwn(chosen, label) ? chosen[label] : spec;
-  commands.set(key, { spec: key, label, group, run, hidden });
+  commands.set(key, { spec: key, label, group, run, hidden, works });
 }
 
 /** @param {string} text */
@@ -68,11 +77,12 @@ export function press(key, { shift = false, event = undefined } = {}) {
   return false;
 }
 
-/** The commands for the sheet, in groups. */
+/** The commands for the sheet that work now, in groups. */
 export function listed() {
   const groups = new Map();
   for (const command of commands.values()) {
-    if (!command.hidden) groups.set(command.group, [...(groups.get(command.group) ?? []), command]);
+    if (!command.hidden && command.works?.())
+      groups.set(command.group, [...(groups.get(command.group) ?? []), command]);
   }
   return groups;
 }
