@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from playwright.sync_api import APIResponse, Page
 
-from annotations.models import Invite
+from annotations.models import Campaign, Invite
 from tests import factories
 from tests.app_server import AppServer
 from tests.web.test_page_permissions import PAGES, address, make_world_of_pages
@@ -89,6 +89,26 @@ def test_nobody_is_kept_out_of_a_page(app_server: AppServer, page: Page, sign_in
     seen, found = looked_at(app_server, page, addresses(in_thread(make_world_of_pages)))
     assert len(seen) >= 50, seen
     assert found == [], "\n".join(found)
+
+
+def test_long_lists_of_organising_keep_nobody_out(app_server: AppServer, page: Page, sign_in, in_thread) -> None:
+    """So many sessions and leftovers that both lists scroll."""
+    campaign = in_thread(lambda: made_to_scroll(factories.make_campaign()))
+    sign_in(in_thread(lambda: factories.make_user("admin", campaign.project)))
+    url = reverse("annotate-organise", args=[campaign.pk])
+    page.goto(app_server.url(url), wait_until="load")
+    page.locator("#right [data-task]").last.wait_for(state="attached")
+    for pane in ("Leftovers", "Sessions"):
+        assert page.get_by_label(pane, exact=True).evaluate("pane => pane.scrollHeight > pane.clientHeight"), pane
+    found = list(violations(page, url))
+    assert found == [], "\n".join(found)
+
+
+def made_to_scroll(campaign: Campaign) -> Campaign:
+    for _ in range(20):
+        factories.make_session(campaign, steps=1)
+        factories.make_conversation(turns=1, steps=1, dataset=campaign.source)
+    return campaign
 
 
 def test_nobody_is_kept_out_before_signing_in(app_server: AppServer, page: Page) -> None:
