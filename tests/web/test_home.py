@@ -82,6 +82,21 @@ def test_returned_work_comes_first_with_what_is_wrong_and_is_not_counted_twice(c
     assert "1 item waits for you" in page
 
 
+def test_starting_a_stage_says_that_what_was_returned_comes_first(campaign: Campaign) -> None:
+    annotator = factories.make_user("annotator", campaign.project)
+    factories.make_item(factories.make_session(campaign))
+    back = factories.make_assignment(factories.make_item(factories.make_session(campaign)), annotator)
+    client, wanted = client_of(annotator), {"campaign": campaign.pk, "stage": "decompose"}
+    said = "Start opens what was returned to you first"
+    assert said not in card(home(client), "To decompose")
+    assert "This was returned to you" not in source(client.post("/annotate/next/", wanted, follow=True))
+    Assignment.objects.filter(pk=back.pk).update(review=Assignment.Reviewed.RETURNED)
+    assert said in card(home(client), "To decompose")
+    opened = client.post("/annotate/next/", wanted, follow=True)
+    assert opened.context["assignment"] == back
+    assert "This was returned to you: it comes before anything new." in source(opened)
+
+
 @pytest.mark.slow
 def test_who_has_handed_in_a_few_sees_their_own_pace(campaign: Campaign) -> None:
     annotator = factories.make_user("annotator", campaign.project)

@@ -26,6 +26,8 @@ def next_item(request: HttpRequest) -> HttpResponse:
     reasons = []
     for campaign, stage in _wanted(request):
         if (found := claiming.next_item(signed_in(request), campaign, stage)) is not None:
+            if found.review == Assignment.Reviewed.RETURNED:
+                messages.info(request, "This was returned to you: it comes before anything new.")
             return redirect("annotate-item", found.pk)
         reasons.append((campaign, stage, why_nothing(signed_in(request), campaign, stage)))
     if not reasons:

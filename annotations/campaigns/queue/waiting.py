@@ -1,5 +1,6 @@
 """What waits for a person: what was returned to them, and what each open campaign has for them to do."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,7 @@ class Waiting:
     own: int  # they have it already
     free: int  # they would get it by asking; at most MOST are counted
     pace: float | None  # seconds that one takes them; None before they have handed in a few
+    returned: int = 0  # sent back to them beside these: it comes first
 
     @property
     def count(self) -> int:
@@ -75,13 +77,15 @@ def returned(user: Account) -> QuerySet[Assignment, Any]:
 
 def waiting(user: Account) -> list[Waiting]:
     """The campaigns and stages in which this person has something to do; work returned to them is not counted."""
-    rows = mine(user).exclude(review=Assignment.Reviewed.RETURNED).order_by()
-    counted = rows.values_list("item__session__campaign", "item__stage").annotate(n=Count("pk"))
-    own = {(campaign, stage): n for campaign, stage, n in counted}
-    found = [
-        Waiting(c, stage, own.get((c.pk, stage), 0), _free(user, c, stage), Assignment.objects.pace(user, c, stage))
-        for c, stage in places(user, campaigns(user))
-    ]
+    rows = mine(user).order_by().values_list("item__session__campaign", "item__stage", "review")
+    own, back = Counter[tuple[int, str]](), Counter[tuple[int, str]]()
+    for campaign, of_stage, review, count in rows.annotate(n=Count("pk")):
+        (back if review == Assignment.Reviewed.RETURNED else own)[campaign, of_stage] += count
+    found = []
+    for one, stage in places(user, campaigns(user)):
+        pace = Assignment.objects.pace(user, one, stage)
+        key = one.pk, str(stage)
+        found.append(Waiting(one, stage, own[key], _free(user, one, stage), pace, back[key]))
     return [one for one in found if one.count]
 
 
