@@ -24,6 +24,7 @@ export class Editor {
   marks = [];
   #timer = 0;
   #isComposing = false;
+  #isTouched = false; // since it was shown
 
   /** @param {EditorOptions} options */
   constructor({ label, placeholder, onEdit, onSelect = () => {}, onTooLong = () => {} }) {
@@ -45,7 +46,13 @@ export class Editor {
   show(text, marks = []) {
     if (this.base === null && this.area.value !== text) this.#exchange(text);
     this.marks = marks;
+    this.#isTouched = this.base !== null;
     this.#draw();
+  }
+
+  /** Whether it reads so, with the marks that it was shown with. @param {string} text */
+  shows(text) {
+    return !this.#isTouched && this.area.value === text;
   }
 
   /** @param {boolean} isReadOnly */
@@ -79,6 +86,7 @@ export class Editor {
 
   #typed() {
     this.base ??= this.value;
+    this.#isTouched = true;
     this.marks = [];
     this.#draw();
     window.clearTimeout(this.#timer);

@@ -11,6 +11,9 @@ import { around, make, representationParts } from "../shared/elements.js";
  */
 
 export class Film {
+  /** What it was last drawn from. */
+  #drawn = "";
+
   /**
    * @param {HTMLElement} root
    * @param {FilmOptions} options
@@ -32,8 +35,11 @@ export class Film {
     });
   }
 
-  /** Draw the parts as they are now. @param {{mayCut: boolean, proposed: Map<number, string>}} options proposed: why to cut, by place */
+  /** Draw the parts as they are now, if they are others. @param {{mayCut: boolean, proposed: Map<number, string>}} options proposed: why to cut, by place */
   render({ mayCut, proposed }) {
+    const drawn = JSON.stringify([mayCut, [...proposed], this.titles, this.document.parts.map(({ step }) => step)]);
+    if (drawn === this.#drawn) return;
+    this.#drawn = drawn;
     this.mayCut = mayCut;
     const left = this.root.scrollLeft;
     const current = this.document.partAt(this.place);

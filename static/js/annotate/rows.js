@@ -102,6 +102,9 @@ export class Rows {
 }
 
 class Row {
+  /** What it was last drawn from. */
+  #drawn = "";
+
   /** @param {number} step the first one of its part @param {Rows} rows */
   constructor(step, rows) {
     this.step = step;
@@ -129,10 +132,17 @@ class Row {
     this.root.addEventListener("focusin", () => actions.onFocus(step));
   }
 
-  /** @param {Part} part @param {number} index @param {boolean} writable */
+  /** Draw it, unless it reads as it did: an edit changes few rows of many. @param {Part} part @param {number} index @param {boolean} writable */
   show(part, index, writable) {
     const { document: doc, field } = this.rows;
     const [first, last] = doc.range(index);
+    /** @type {Warned[]} */
+    const all = doc.warnings ?? [];
+    const warnings = all.filter((warning) => warning.step === this.step);
+    const mentioned = part.mentions.map((mention) => this.#antecedent(mention));
+    const drawn = JSON.stringify([part, index, first, last, writable, warnings, mentioned, this.#open()]);
+    if (drawn === this.#drawn && this.editor.shows(part[field])) return;
+    this.#drawn = drawn;
     const word = field === "rewrite" ? "Turn" : "Part";
     const steps = first === last ? `step ${first + 1}` : `steps ${first + 1}–${last + 1}`;
     this.root.setAttribute("aria-label", `${word} ${index + 1}, ${steps}`);
@@ -142,9 +152,6 @@ class Row {
     );
     this.who.replaceChildren(make("b", {}, `${word} ${index + 1}`), make("span", {}, steps));
     this.editor.isReadOnly = !writable;
-    /** @type {Warned[]} */
-    const all = doc.warnings ?? [];
-    const warnings = all.filter((warning) => warning.step === this.step);
     this.editor.show(part[field], [...this.#mentionMarks(part), ...this.#warningMarks(part, warnings)]);
     this.left.replaceChildren(
       ...(field === "rewrite" ? [make("p.original", {}, part.instruction)] : this.#steps(first, last)),
@@ -204,15 +211,20 @@ class Row {
     return [make("p.chips", {}, ...chips)];
   }
 
+  /** The turn of a mention's antecedent, from 0, and what it says there, if that is not all. @param {MarkedMention} mention */
+  #antecedent({ antecedent }) {
+    const { parts } = this.rows.document;
+    const turn = parts.findIndex((part) => part.step === antecedent?.step);
+    const isAll = !antecedent?.text || parts[turn]?.rewrite === antecedent.text;
+    return { turn, said: isAll ? "" : ` “${short(antecedent.text)}”` };
+  }
+
   /** @param {MarkedMention} mention */
-  #mentioned({ phenomenon, text, antecedent }) {
+  #mentioned(mention) {
+    const { phenomenon, text, antecedent } = mention;
     const word = phenomenon === "ellipsis" ? "ellipsis" : `anaphora, ${phenomenon}`;
-    const turn = this.rows.document.parts.findIndex((part) => part.step === antecedent?.step);
+    const { turn, said } = this.#antecedent(mention);
     const where = !antecedent ? "no antecedent" : turn < 0 ? "turn that is gone" : `turn ${turn + 1}`;
-    const said =
-      antecedent?.text && this.rows.document.part(antecedent.step)?.rewrite !== antecedent.text
-        ? ` “${short(antecedent.text)}”`
-        : "";
     return [
       text ? make("b", {}, `“${short(text)}”`) : null,
       make("span.clip", { title: antecedent?.text ?? null }, `${word} → ${where}${said}`),
@@ -253,8 +265,12 @@ class Row {
     );
   }
 
+  #open() {
+    return this.rows.document.conflicts.find((conflict) => conflict.step === this.step);
+  }
+
   #conflict() {
-    const open = this.rows.document.conflicts.find((conflict) => conflict.step === this.step);
+    const open = this.#open();
     if (!open) return [];
     const button = make("button.btn.small", { type: "button" }, "Decide");
     button.addEventListener("click", () => this.rows.actions.onConflict());

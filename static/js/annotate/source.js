@@ -8,6 +8,7 @@ export class Source {
   #root;
   #document;
   #onStep;
+  #drawn = ""; // from what it was last drawn
 
   /** @param {HTMLElement} root @param {import("./document.js").AnnotationDocument} document @param {(place: number) => void} onStep */
   constructor(root, document, onStep) {
@@ -20,6 +21,10 @@ export class Source {
   render(place) {
     const { tasks, steps } = this.#document;
     const current = steps[place].task;
+    const said = tasks.length > 1 ? `task ${current + 1} of ${tasks.length}` : "";
+    const drawn = JSON.stringify([current, this.#document.clauses, this.#document.parts.map(({ step }) => step)]);
+    if (drawn === this.#drawn) return said;
+    this.#drawn = drawn;
     const lines = tasks.map((/** @type {any} */ task, /** @type {number} */ index) => {
       const first = this.#document.placeOfStep(task.first_step);
       const next = tasks[index + 1];
@@ -34,7 +39,7 @@ export class Source {
       return line;
     });
     this.#root.replaceChildren(...lines);
-    return tasks.length > 1 ? `task ${current + 1} of ${tasks.length}` : "";
+    return said;
   }
 
   /** How many clauses are not asked for exactly once, in words: "1 clause uncovered". @returns {string[]} */
