@@ -29,7 +29,7 @@ class EvaluationConfig(AppConfig):
         jobs.RUNNERS.update(forecasting.RUNNERS)
         jobs.RUNNERS.update(judging_jobs.RUNNERS)
         running.shard_task = tasks.run_shard
-        stopping.watched = lambda: Shard.objects.just_watched().exists()
+        stopping.watched = lambda: Shard.objects.just_watched().exists() or sample.urgent_waits()
         counting.count_task = tasks.count_reviews
         recipes.scored = of_recipe
         runs.study_of = Study.objects.newest_of

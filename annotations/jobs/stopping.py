@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 LOOK_SECONDS = 1.0  # between two looks at whether somebody waits for this worker
 watched: Callable[[], bool] = bool
-"""Whether somebody looks at something that this worker could do at once; `evaluation.apps` sets it."""
+"""Whether somebody looks at something that this worker could do at once, or will soon; `evaluation.apps` sets it."""
 
 _flag = mmap.mmap(-1, 1)
 _looked = [0.0]

@@ -37,10 +37,13 @@ class ShardQuerySet(LeasedQuerySet["Shard"]):
     def waiting(self) -> Self:
         return self.filter(state=Shard.State.QUEUED)
 
+    def just_asked(self) -> Self:
+        """Waiting shards that are new. After WATCHED_FOR none holds up long work, as then no worker could take it."""
+        return self.waiting().filter(created_at__gt=timezone.now() - WATCHED_FOR)
+
     def just_watched(self) -> Self:
-        """Waiting shards that somebody watches. After WATCHED_FOR they no longer hold up long work, as then no worker
-        could take them."""
-        return self.waiting().filter(is_watched=True, created_at__gt=timezone.now() - WATCHED_FOR)
+        """Those of them that somebody watches."""
+        return self.just_asked().filter(is_watched=True)
 
     def open(self) -> Self:
         """Shards that wait or are worked on."""

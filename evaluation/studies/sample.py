@@ -25,7 +25,7 @@ from agents.training.prepare import preparing
 from annotations.models import Dataset, Project
 from annotations.models.accounts.projects import Account
 from annotations.text.amounts import amount
-from evaluation.models import ReviewChoice, ReviewQueue, Study
+from evaluation.models import ReviewChoice, ReviewQueue, Shard, Study
 from evaluation.reviews.choosing import QueueDemand, make_queue
 from evaluation.studies.running import create_study, planned_recipe, publish_on_commit
 
@@ -70,6 +70,7 @@ STUDIES = (
 
 
 STEPS_TO_JUDGE = 12  # that reviewers are asked for
+URGENT = 3  # of the first agents go before trainings, so that there are numbers of published ones within minutes
 CONVERSATIONS = 3  # of a split, that each agent decides at most
 
 
@@ -186,6 +187,15 @@ def grow() -> list[Run]:
     agents, the others get none but the one they begin with."""
     growing = [one for one in AGENTS if one.waiting.exists()]
     return [run for one in growing for run in _grow(one, growing[-1])]
+
+
+def urgent_waits() -> bool:
+    """Whether one of the first agents of the study that the first page shows waits for a worker: a training, and what
+    else takes minutes, makes way for it."""
+    one = AGENTS[-1]
+    of_study = {"run__studies__project__slug": "sample", "run__studies__name": one.name}
+    urgent = Shard.objects.just_asked().filter(**of_study, run__recipe_name__in=one.first[:URGENT])
+    return one.waiting.exists() and urgent.exists()
 
 
 def _grow(one: GrowingStudy, last: GrowingStudy) -> list[Run]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.utils import timezone
 
 from agents.cookbook import saved
 from agents.cookbook.lacking import missing
@@ -16,9 +17,11 @@ from agents.recipes.literature import RECIPES
 from agents.stages.registry import searched
 from agents.training.mismatches import unlike_training
 from agents.training.prepare import preparing
+from annotations.jobs import stopping
 from annotations.models import Dataset, Split
 from annotations.sample.project import EARLY, make_demo_accounts, parts
-from evaluation.models import Score, Study
+from evaluation.models import Score, Shard, Study
+from evaluation.models.shards import WATCHED_FOR
 from evaluation.studies.running import planned_recipe, run_inline
 from evaluation.studies.sample import (
     AGENTS,
@@ -180,6 +183,28 @@ def test_published_agents_of_several_kinds_come_before_the_rest_of_any_study(fre
     assert queued() == [of_turns[1], "grounded-world-model"], "none of the first can go on: what they lack is not there"
     factories.make_conversation(turns=1, steps=1, split=Split.TRAIN, dataset=fresh)
     assert queued() == ["synapse"]
+
+
+def test_a_training_makes_way_for_the_first_agents_alone(fresh, tmp_path: Path) -> None:
+    make_studies(fresh.project, [].append)
+    make_ranker(tmp_path)
+    told = {}
+    for _ in range(5):
+        runs = grow()
+        told[runs[0].recipe_name] = stopping.watched()
+        end(runs)
+        Shard.objects.filter(run__in=runs).update(state=Shard.State.DONE)
+    assert told == {
+        "grounded": True,
+        "deberta": True,
+        "mindact": True,
+        "self-map": False,
+        "grounded-world-model": False,
+    }
+    Shard.objects.filter(run__recipe_name="mindact").update(state=Shard.State.QUEUED)
+    assert stopping.watched()
+    Shard.objects.update(created_at=timezone.now() - WATCHED_FOR)
+    assert not stopping.watched(), "where no worker could take it"
 
 
 @pytest.mark.slow
