@@ -294,20 +294,11 @@ class TrajectoryStep(models.Model):
         if self.was_not_asked:
             return ["not asked, as published", self._gold_place(targets, ranked)]
         if not self.operation and not targets:
-            return self._nothing_done()
+            return [_why_nothing(self.trace.get("plan", {}))]
         phrases = ["right element" if self.element_correct else "wrong element"]
         if not self.element_correct or self.gold_rank:
             phrases.append(self._gold_place(targets, ranked))
         return [*phrases, *self._operation_words()]
-
-    def _nothing_done(self) -> list[str]:
-        """Why there is no action where the gold one has no element either."""
-        plan = self.trace.get("plan", {})
-        if why := plan.get("left_out"):
-            return [f"no model was asked: {why}"]
-        if "reply" in plan:
-            return ["the reply names no action", *self._operation_words()]
-        return ["the gold action has no element to rank"]
 
     def _gold_place(self, targets: Sequence[Target], ranked: int) -> str:
         if self.gold_rank is not None:
@@ -328,3 +319,10 @@ class TrajectoryStep(models.Model):
         if self.operation_f1 == 1.0:
             return ["operation right", "value right but for case, spaces or order"]
         return ["operation right", f"value differs (F1 {self.operation_f1:.2f})"]
+
+
+def _why_nothing(planned: dict[str, Any]) -> str:
+    """Why there is no action where the gold one has no element either."""
+    if why := planned.get("left_out"):
+        return f"no model was asked: {why}"
+    return "the reply names no action" if "reply" in planned else "the gold action has no element to rank"

@@ -5,17 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from django.db.models import Avg, F
-
-from agents.models import Run, TrajectoryStep
-from agents.models.runs import RunQuerySet
+from agents.models import Run
 from annotations.access import rules
 from annotations.models import Dataset
 from annotations.models.accounts.projects import Account
 from evaluation.models import Score, Study
 from evaluation.scores import tables
 from evaluation.scores.tables import IntervalValue, RunRow, ScoreTable
-from evaluation.scores.taken import seconds_a_step
+from evaluation.scores.taken import TakenSteps
 
 PLOT_WIDTH = 190  # pixels
 DATASETS = 4  # that are shown: those of the last runs
@@ -73,43 +70,48 @@ class RecipeScores:
 
 def of_recipe(user: Account, name: str, relatives: Sequence[str]) -> RecipeScores | None:
     """The scores of a recipe; None before a run of it that the user may see has any."""
-    visible = rules.visible(user, Run.objects.filter(state=Run.State.DONE)).select_related("dataset").order_by("-pk")
-    scored = visible.filter(recipe_name=name, scores__headline=True)
-    recorded = scored.filter(dataset__live={})
-    runs = recorded if recorded.exists() else scored  # of live goals only where there is nothing else
-    latest_on = runs.order_by("dataset", "-pk").distinct("dataset")
-    shown = sorted(latest_on, key=lambda run: -run.pk)[:DATASETS]
-    reached = sorted((_reached(visible, name, run.dataset) for run in shown), key=lambda one: -one.best)
-    if not reached:
-        return None
-    newest = next(run for run in shown if run.dataset_id == reached[0].dataset.pk)
-    return RecipeScores(reached, _variants(visible, newest, [name, *relatives], reached[0].plotted_as))
+    return RecipeRuns(user, name).scores(relatives)
 
 
-def _reached(visible: RunQuerySet, name: str, dataset: Dataset) -> ReachedOn:
-    runs = list(visible.filter(recipe_name=name, dataset=dataset).order_by("split", "-pk").distinct("split"))
-    metrics = tables.main_metrics(runs)
-    plotted = tables.PLOTTED[metrics]
-    scores = list(Score.objects.headline(Study.Preset.CORRECTED).filter(run__in=runs))
-    found = tables.tables(runs, scores, metrics, plotted, PLOT_WIDTH)
-    return ReachedOn(dataset, plotted, [(one, one.rows[0]) for one in found])
+class RecipeRuns:
+    """The runs of a recipe that a user may see, and those of others beside them."""
 
+    def __init__(self, user: Account, name: str) -> None:
+        done = Run.objects.filter(state=Run.State.DONE)
+        self.visible = rules.visible(user, done).select_related("dataset").order_by("-pk")
+        self.name = name
 
-def _variants(visible: RunQuerySet, run: Run, names: Sequence[str], metric: str) -> list[VariantRow]:
-    """The last runs of these recipes on the conversations of a run, the best first; empty where there is one alone."""
-    same = visible.filter(dataset=run.dataset, split=run.split, data_sha256=run.data_sha256, recipe_name__in=names)
-    latest = list(same.order_by("recipe_name", "-pk").distinct("recipe_name"))
-    measured = _measured(latest, metric)
-    variants = [VariantRow(one, *measured[one.pk]) for one in latest]
-    best_first = sorted(variants, key=lambda row: -(row.score.value if row.score else -1.0))
-    return best_first if len(latest) > 1 else []
+    def scores(self, relatives: Sequence[str]) -> RecipeScores | None:
+        scored = self.visible.filter(recipe_name=self.name, scores__headline=True)
+        recorded = scored.filter(dataset__live={})
+        runs = recorded if recorded.exists() else scored  # of live goals only where there is nothing else
+        latest = sorted(runs.order_by("dataset", "-pk").distinct("dataset"), key=lambda run: -run.pk)[:DATASETS]
+        reached = sorted(((self._reached(run), run) for run in latest), key=lambda pair: -pair[0].best)
+        if not reached:
+            return None
+        best, newest = reached[0]
+        variants = self._variants(newest, [self.name, *relatives], best.plotted_as)
+        return RecipeScores([one for one, _ in reached], variants)
 
+    def _reached(self, run: Run) -> ReachedOn:
+        """What the recipe has reached on the dataset of a run."""
+        own = self.visible.filter(recipe_name=self.name, dataset=run.dataset)
+        runs = list(own.order_by("split", "-pk").distinct("split"))
+        metrics = tables.main_metrics(runs)
+        plotted = tables.PLOTTED[metrics]
+        scores = list(Score.objects.headline(Study.Preset.CORRECTED).filter(run__in=runs))
+        found = tables.tables(runs, scores, metrics, plotted, PLOT_WIDTH)
+        return ReachedOn(run.dataset, plotted, [(one, one.rows[0]) for one in found])
 
-def _measured(runs: list[Run], metric: str) -> dict[int, tuple[Score | None, float | None, float | None]]:
-    """Run -> score, mean tokens of a step, mean seconds of a step."""
-    scores = Score.objects.headline(Study.Preset.CORRECTED).filter(run__in=runs, metric=metric)
-    of_run = {score.run_id: score for score in scores}
-    steps = TrajectoryStep.objects.filter(run__in=runs).order_by().values_list("run")
-    tokens = dict(steps.annotate(tokens=Avg(F("prompt_tokens") + F("completion_tokens"))))
-    seconds = seconds_a_step(runs)
-    return {run.pk: (of_run.get(run.pk), tokens.get(run.pk), seconds.get(run.pk)) for run in runs}
+    def _variants(self, run: Run, names: Sequence[str], metric: str) -> list[VariantRow]:
+        """The last runs of these recipes on the conversations of a run, the best first; empty where there is one
+        alone."""
+        of_same = {"dataset": run.dataset, "split": run.split, "data_sha256": run.data_sha256}
+        same = self.visible.filter(**of_same, recipe_name__in=names)
+        latest = list(same.order_by("recipe_name", "-pk").distinct("recipe_name"))
+        scores = Score.objects.headline(Study.Preset.CORRECTED).filter(run__in=latest, metric=metric)
+        of_run, taken = {score.run_id: score for score in scores}, TakenSteps(latest)
+        tokens, seconds = taken.tokens(), taken.seconds()
+        rows = [VariantRow(one, of_run.get(one.pk), tokens.get(one.pk), seconds.get(one.pk)) for one in latest]
+        best_first = sorted(rows, key=lambda row: -(row.score.value if row.score else -1.0))
+        return best_first if len(latest) > 1 else []

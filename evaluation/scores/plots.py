@@ -7,17 +7,15 @@ Each is a list of points, which is its table and its CSV as well.
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from django.db.models import Avg
-
 from agents.environments.task_sets import TALKING
-from agents.models import Run, TrajectoryStep
+from agents.models import Run
 from annotations.text.amounts import amount
 from evaluation.metrics.outcomes import Metric
 from evaluation.metrics.scores import MetricPreset
 from evaluation.models import Score
 from evaluation.scores.breakdowns import RunBreakdown, SiteBreakdown
 from evaluation.scores.tables import FULL_NAMES, PLOTTED, main_metrics, ranks_only
-from evaluation.scores.taken import seconds_a_step
+from evaluation.scores.taken import TakenSteps
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 300, 170, 34, 22, 8  # of a panel, pixels; axes lie within
 BESIDE = 4  # pixels between two recipes at the same place of an axis of words
@@ -205,7 +203,8 @@ class RunPlots:
             score.run_id: score
             for score in Score.objects.headline(self.preset).filter(run__in=self.runs, metric=metric)
         }
-        spent = seconds_a_step(self.runs) if unit == "seconds" else _money_a_step(self.runs)
+        taken = TakenSteps(self.runs)
+        spent = taken.seconds() if unit == "seconds" else taken.money()
         points = [
             PlotPoint(run.split, self.labels[run.pk], spent[run.pk], s.value, s.low, s.high, s.n)
             for run in self.runs
@@ -213,12 +212,6 @@ class RunPlots:
         ]
         title = f"{FULL_NAMES.get(metric, metric)} against {'time' if unit == 'seconds' else 'money'}"
         return PlotData(unit, title, X_NAMES[unit], points, is_numeric=True)
-
-
-def _money_a_step(runs: list[Run]) -> dict[int, float]:
-    """Run -> the money that a step took on average, of those that took any."""
-    of_run = TrajectoryStep.objects.filter(run__in=runs).order_by().values_list("run")
-    return dict(of_run.annotate(money=Avg("cost")).filter(money__gt=0))
 
 
 def _point(recipe: str, site: str, metric: Metric) -> PlotPoint:

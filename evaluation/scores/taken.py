@@ -1,4 +1,4 @@
-"""What a step took, so that agents can be compared: those that rank the same pages by the same weights share what they
+"""What steps took, so that agents can be compared: those that rank the same pages by the same weights share what they
 have computed of them, so that the first of them alone would look slow."""
 
 from collections.abc import Sequence
@@ -8,33 +8,40 @@ from django.db.models import Avg
 from agents.models import Run, TrajectoryStep
 from evaluation.models import Breakdown
 
-Pages = tuple[int, str, str, str]
+RankedPages = tuple[int, str, str, str]  # dataset, split, kind of ranking, its weights
 
 
-def seconds_a_step(runs: Sequence[Run]) -> dict[int, float]:
-    """Run -> the seconds that deciding a step took on average, as if each had ranked its pages for the first time: with
-    the ranking of that run of the same pages and weights which took longest for it, as far as that is kept."""
-    own = TrajectoryStep.objects.filter(run__in=runs).order_by().values_list("run").annotate(mean=Avg("milliseconds"))
-    taken = {run: mean / 1000 for run, mean in own}
-    ranking = _ranking([run.dataset_id for run in runs])
-    longest = dict[Pages, float]()
-    for pages, seconds in ranking.values():
-        longest[pages] = max(seconds, longest.get(pages, 0.0))
-    return {
-        run: seconds + (longest[ranking[run][0]] - ranking[run][1] if run in ranking else 0.0)
-        for run, seconds in taken.items()
-    }
+class TakenSteps:
+    """What the steps of runs took, on average of each run."""
 
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.runs = runs
+        self.steps = TrajectoryStep.objects.filter(run__in=runs).order_by().values_list("run")
 
-def _ranking(datasets: Sequence[int]) -> dict[int, tuple[Pages, float]]:
-    """Run of these datasets -> (what it ranks by what, the seconds of a step that this took)."""
-    kept = Breakdown.objects.filter(run__dataset__in=datasets, content__has_key="ranking_seconds")
-    rows = kept.values_list(
-        "run",
-        "run__dataset",
-        "run__split",
-        "run__recipe__rank__kind",
-        "run__recipe__rank__model",
-        "content__ranking_seconds",
-    )
-    return {run: ((dataset, split, kind, model), seconds) for run, dataset, split, kind, model, seconds in rows}
+    def seconds(self) -> dict[int, float]:
+        """Run -> the seconds that deciding a step took, as if each had ranked its pages for the first time: with the
+        ranking of that run of the same pages and weights which took longest for it, as far as that is kept."""
+        own, ranking = dict(self.steps.annotate(mean=Avg("milliseconds") / 1000)), self._ranking()
+        longest = dict[RankedPages, float]()
+        for pages, seconds in ranking.values():
+            longest[pages] = max(seconds, longest.get(pages, 0.0))
+        return {
+            run: seconds + (longest[ranking[run][0]] - ranking[run][1] if run in ranking else 0.0)
+            for run, seconds in own.items()
+        }
+
+    def tokens(self) -> dict[int, float]:
+        """Run -> the tokens that were read and written for a step."""
+        return dict(self.steps.annotate(mean=Avg("prompt_tokens") + Avg("completion_tokens")))
+
+    def money(self) -> dict[int, float]:
+        """Run -> the money of a step, of runs whose calls had a price."""
+        return dict(self.steps.annotate(mean=Avg("cost")).filter(mean__gt=0))
+
+    def _ranking(self) -> dict[int, tuple[RankedPages, float]]:
+        """Run of the same datasets -> (what it ranks by what, the seconds of a step that this took)."""
+        datasets = {run.dataset_id for run in self.runs}
+        kept = Breakdown.objects.filter(run__dataset__in=datasets, content__has_key="ranking_seconds")
+        pages = ("run__dataset", "run__split", "run__recipe__rank__kind", "run__recipe__rank__model")
+        rows = kept.values_list("run", "content__ranking_seconds", *pages)
+        return {run: ((dataset, *ranked), seconds) for run, seconds, dataset, *ranked in rows}

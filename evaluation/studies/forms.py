@@ -29,6 +29,7 @@ from evaluation.studies.connecting import Through
 from evaluation.studies.running import create_study
 
 AS_SAID = ("", "as each recipe says")
+NO_RECIPE = {"required": "Choose at least one recipe."}
 LESS_OFTEN = ("seed", "preset", "overrides", "budget_tokens", "budget_cost", "budget_seconds", "name")
 
 
@@ -66,9 +67,7 @@ class StudyForm(forms.Form):
     reason."""
 
     dataset = forms.ChoiceField()
-    recipes = forms.MultipleChoiceField(
-        widget=forms.CheckboxSelectMultiple, error_messages={"required": "Choose at least one recipe."}
-    )
+    recipes = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple, error_messages=NO_RECIPE)
     splits = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple, required=False, help_text="None chosen: all conversations in one table."
     )
