@@ -70,7 +70,6 @@ STUDIES = (
 
 
 STEPS_TO_JUDGE = 12  # that reviewers are asked for
-URGENT = 3  # of the first agents go before trainings, so that there are numbers of published ones within minutes
 CONVERSATIONS = 3  # of a split, that each agent decides at most
 
 
@@ -87,6 +86,7 @@ class GrowingStudy:
     first: tuple[str, ...]
     seconds: int  # of model calls at most
     preset: str = Study.Preset.CORRECTED
+    urgent: tuple[str, ...] = ()  # before trainings, so that there are numbers of published ones within minutes
 
     @property
     def waiting(self) -> Path:
@@ -136,6 +136,7 @@ AGENTS = (
         ("test_subdomain",),
         ("grounded", "deberta", "mindact", "self-map", "synapse", "awm"),
         seconds=3 * 60 * 60,
+        urgent=("deberta", "mindact"),
     ),  # last, as the first page shows the newest; the others wait for its first agents
 )
 
@@ -190,11 +191,11 @@ def grow() -> list[Run]:
 
 
 def urgent_waits() -> bool:
-    """Whether one of the first agents of the study that the first page shows waits for a worker: a training, and what
-    else takes minutes, makes way for it."""
+    """Whether an urgent agent of the study that the first page shows waits for a worker: a training, and what else takes
+    minutes, makes way for it."""
     one = AGENTS[-1]
     of_study = {"run__studies__project__slug": "sample", "run__studies__name": one.name}
-    urgent = Shard.objects.just_asked().filter(**of_study, run__recipe_name__in=one.first[:URGENT])
+    urgent = Shard.objects.just_asked().filter(**of_study, run__recipe_name__in=one.urgent)
     return one.waiting.exists() and urgent.exists()
 
 

@@ -185,7 +185,7 @@ def test_published_agents_of_several_kinds_come_before_the_rest_of_any_study(fre
     assert queued() == ["synapse"]
 
 
-def test_a_training_makes_way_for_the_first_agents_alone(fresh, tmp_path: Path) -> None:
+def test_a_training_makes_way_for_the_first_published_agents_alone(fresh, tmp_path: Path) -> None:
     make_studies(fresh.project, [].append)
     make_ranker(tmp_path)
     told = {}
