@@ -5,9 +5,10 @@ from typing import Any
 
 from agents.cookbook import deviations, saved, sentences, starters
 from agents.cookbook.drawing import drawing
-from agents.models import Run, SavedRecipe
+from agents.models import Run, SavedRecipe, TrajectoryStep
 from agents.recipes import published
 from agents.recipes.literature import Recipe
+from agents.replay.rows import record_text
 from agents.training.prepare import preparing
 from annotations.access import rules
 from annotations.access.rules import User
@@ -46,6 +47,7 @@ def recipe_context(user: User, recipe: Recipe) -> dict[str, Any]:
     quirks = sentences.quirks(recipe, parent)
     runs = rules.visible(user, Run.objects.select_related("dataset"))
     relatives = [other.name for other in (*ancestors[:1], *children)]
+    latest = list(runs.filter(recipe_name=recipe.name, state=Run.State.DONE).order_by("-pk")[:LATEST])
     shown = {
         "recipe": recipe,
         "parent": parent,
@@ -60,12 +62,23 @@ def recipe_context(user: User, recipe: Recipe) -> dict[str, Any]:
         "quirks": quirks,
         "quirks_on": sum(quirk.on for quirk in quirks),
         "quirks_differ": any(quirk.before is not None for quirk in quirks),
-        "runs": runs.filter(recipe_name=recipe.name, state=Run.State.DONE).order_by("-pk")[:LATEST],
+        "runs": latest,
+        "read": _read(user, [run.pk for run in latest]),
         "scored": scored(user, recipe.name, relatives) if scored else None,
         "deviations": deviations.of_recipe(recipe),
         "published": published.tables_of(recipe.name),
     }
     return shown | rights
+
+
+def _read(user: User, runs: Sequence[int]) -> tuple[TrajectoryStep, str] | None:
+    """A step of the newest of these runs at which a model was asked, and what that read; None where none was, or where
+    the user may not see it."""
+    asked = TrajectoryStep.objects.filter(run__in=runs, calls__gt=0).select_related("trajectory__conversation")
+    shown = rules.gold_filter(user, asked, "trajectory__conversation__split", "run__dataset__project")
+    step = shown.order_by("-run_id", "pk").first()
+    prompt = record_text(step.trace.get("compose", {}).get("prompt")) if step else ""
+    return (step, prompt) if step and prompt else None
 
 
 def _rights(user: User) -> dict[str, bool]:

@@ -155,3 +155,14 @@ def _trace(trace: dict[str, Any]) -> dict[str, Any]:
         kept = isinstance(record, dict) and word != "seconds"
         shown[word] = {k: v for k, v in record.items() if (word, k) not in SHOWN_APART} if kept else record
     return shown
+
+
+def record_text(record: object) -> str:
+    """What a stage recorded as text: a prompt with its messages, where it has several, one after another."""
+    if isinstance(record, str):
+        return record
+    if isinstance(record, list):
+        return "\n".join(record_text(part) for part in record)
+    if isinstance(record, dict):
+        return "\n".join(f"[{key}] {record_text(value)}" for key, value in record.items())
+    return "" if record is None else str(record)

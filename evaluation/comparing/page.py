@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from agents.models import Run, Trajectory, TrajectoryStep
 from agents.replay.frames import own_page_view, page_view
+from agents.replay.rows import record_text
 from annotations.access import rules
 from annotations.corpus.browse.step_page import sight_of
 from annotations.dom.marks import Mark
@@ -80,7 +81,7 @@ def _details(place: ComparedPlace) -> list[dict[str, Any]]:
         if step is None:
             columns.append({"cell": cell})
             continue
-        prompt = _text(step.trace.get("compose", {}).get("prompt"))
+        prompt = record_text(step.trace.get("compose", {}).get("prompt"))
         columns.append(
             {
                 "cell": cell,
@@ -88,7 +89,7 @@ def _details(place: ComparedPlace) -> list[dict[str, Any]]:
                 "verdict": step.verdict(targets, step.ranked_count),
                 "top": step.ranking()[:TOP],
                 "memory": step.trace.get("recall", {}).get("snippets", [])[:TOP],
-                "reply": _text(step.trace.get("plan", {}).get("reply")),
+                "reply": record_text(step.trace.get("plan", {}).get("reply")),
                 "prompt": prompt,
                 "tokens": step.prompt_tokens + step.completion_tokens,
                 "gold_ids": {target.node_id for target in targets},
@@ -102,17 +103,6 @@ def _details(place: ComparedPlace) -> list[dict[str, Any]]:
             column["too_long"] = str(error)
         column["against"] = shown[0]["cell"].letter
     return columns
-
-
-def _text(record: Any) -> str:
-    """A prompt as text; its messages, where it has several, one after another."""
-    if isinstance(record, str):
-        return record
-    if isinstance(record, list):
-        return "\n".join(_text(part) for part in record)
-    if isinstance(record, dict):
-        return "\n".join(f"[{key}] {_text(value)}" for key, value in record.items())
-    return "" if record is None else str(record)
 
 
 def _links(

@@ -127,6 +127,21 @@ def test_a_recipe_shows_what_it_has_reached_here_beside_its_relatives() -> None:
     assert 'id="scores-here"' not in page(client_of(factories.make_user("reader")), "/recipes/grounded/")
 
 
+def test_a_recipe_shows_what_the_model_read_at_a_step_to_those_who_may_see_its_gold() -> None:
+    study, run = make_study(recipe_name="mindact", split="test_task")
+    admin = client_of(factories.make_user("admin", study.project, sees_test_gold=True))
+    assert 'id="read"' not in page(admin, "/recipes/mindact/"), "no model was asked"
+    step = run.steps.order_by("pk").first()
+    prompt = [{"role": "user", "content": "Task: find <b>action</b> films"}]
+    run.steps.filter(pk=step.pk).update(calls=3, trace={"compose": {"prompt": prompt}})
+    shown = page(admin, "/recipes/mindact/").partition('id="read"')[2].partition("</section>")[0]
+    assert "The prompt of one of 3 calls" in text(shown)
+    assert "[content] Task: find <b>action</b> films" in shown
+    assert f'href="/trajectories/{step.trajectory_id}/steps/{step.seq}/"' in shown
+    reader = client_of(factories.make_user("reader", study.project))
+    assert 'id="read"' not in page(reader, "/recipes/mindact/"), "what is asked of a test split is hidden with its gold"
+
+
 @pytest.mark.slow
 def test_a_recipe_shows_what_it_has_reached_on_each_dataset_the_best_first() -> None:
     study, own = make_study(recipe_name="grounded")
