@@ -191,8 +191,8 @@ def grow() -> list[Run]:
 
 
 def urgent_waits() -> bool:
-    """Whether an urgent agent of the study that the first page shows waits for a worker: a training, and what else takes
-    minutes, makes way for it."""
+    """Whether an urgent agent of the study that the first page shows waits for a worker: trainings, and what else takes
+    minutes, make way for it."""
     one = AGENTS[-1]
     of_study = {"run__studies__project__slug": "sample", "run__studies__name": one.name}
     urgent = Shard.objects.just_asked().filter(**of_study, run__recipe_name__in=one.urgent)
