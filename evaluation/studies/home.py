@@ -223,7 +223,7 @@ def plot(user: User, live: dict[str, str] | None = None) -> dict[str, Any] | Non
     alone = Q(name=WATCHED) | Q(name__startswith=SHOWN) | Q(name__startswith=TALKED)
     studies = studies.exclude(alone)
     several = studies.annotate(compared=Count("runs__recipe_sha256", distinct=True)).filter(compared__gt=1)
-    study = several.first() or studies.first()
+    study = several.order_by("-pk").first() or studies.first()  # what is grouped has no order of its own
     if study is None:
         return None
     runs = list(study.runs_with_progress())

@@ -11,6 +11,7 @@ from django.utils import timezone
 from agents.models import Run
 from annotations.models import Assignment, Campaign, Conversation
 from evaluation.models import ReviewQueue
+from evaluation.studies.home import plot
 from evaluation.studies.watching import NAME as WATCHED
 from tests import factories
 from tests.quick import first_is_quick
@@ -396,3 +397,19 @@ def test_a_reviewer_is_asked_for_the_steps_of_a_queue_by_a_key(split: str, sees:
     assert f'href="/reviews/queues/{queue.pk}/next/"' in shown
     assert 'data-key="1"' in shown
     assert card(home(client_of(factories.make_user("annotator", study.project))), "Steps to judge") == ""
+
+
+def test_the_plot_is_of_the_last_study_that_compares_recipes() -> None:
+    first, one = make_study(recipe_name="grounded")
+    studies = [first, *(factories.make_study(first.project) for _ in range(2))]
+    for study in studies[1:]:
+        study.runs.clear()
+    for study, recipes in zip(studies, (["grounded-encoder"], ["mindact", "deberta"], ["self-map"]), strict=True):
+        for name in recipes:
+            fields = {"recipe_name": name, "recipe_sha256": name, "split": "train", "state": "done"}
+            study.runs.add(run := factories.make_run(one.dataset, **fields))
+            add_scores(run, turn_success=0.4, element_accuracy=0.5)
+    shown = plot(factories.make_user("admin", first.project))
+    assert shown is not None
+    assert shown["study"] == studies[1]
+    assert {row[0].label for row in shown["rows"]} == {"mindact", "deberta"}
