@@ -135,7 +135,7 @@ def test_a_recipe_shows_what_the_model_read_at_a_step_to_those_who_may_see_its_g
     prompt = [{"role": "user", "content": "Task: find <b>action</b> films"}]
     run.steps.filter(pk=step.pk).update(calls=3, trace={"compose": {"prompt": prompt}})
     shown = page(admin, "/recipes/mindact/").partition('id="read"')[2].partition("</section>")[0]
-    assert "The prompt of one of 3 calls" in text(shown)
+    assert "What it read in 3 calls" in text(shown)
     assert "[content] Task: find <b>action</b> films" in shown
     assert f'href="/trajectories/{step.trajectory_id}/steps/{step.seq}/"' in shown
     reader = client_of(factories.make_user("reader", study.project))
