@@ -18,7 +18,7 @@ from annotations.models import Invite
 from annotations.sample.project import demo_passwords, order_sample
 from webnav_site.embedded import services
 from webnav_site.health import disk_banner
-from webnav_site.supervision import daemon, lock, processes
+from webnav_site.supervision import daemon, launch, lock, processes, programs
 from webnav_site.supervision.front import Front
 
 
@@ -140,6 +140,8 @@ class Command(BaseCommand):
             "TOKENIZERS_PARALLELISM": "false",
             "PYTHONWARNINGS": "ignore:You",  # "You're running the worker with superuser privileges"
         }
+        for command in programs.procfile().values():
+            launch.tell_of_worker(command)
         front = Front(lambda text: self.stdout.write(text, ending=""))
         lock.tell(held, lock.Holder(0, settings.APP_ORIGIN))
         daemon.start(held)
