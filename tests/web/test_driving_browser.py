@@ -88,7 +88,7 @@ def test_a_person_takes_over_acts_and_hands_back_while_another_watches(
     sign_in_as(another.context, factories.make_user(Role.READER, project, username="ruth"))
     for tab in (page, another):
         tab.goto(app_server.url(f"/trajectories/{goal.pk}/"))
-        expect(tab.locator("#drive")).to_contain_text("Agent drives")
+        expect(tab.locator("#drive")).to_contain_text("Nobody drives yet")
     expect(another.locator("#drive button")).to_have_count(0)  # a reader watches
     page.keyboard.press("t")
     expect(page.locator("#drive")).to_contain_text("You drive")

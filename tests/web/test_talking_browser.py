@@ -1,6 +1,7 @@
 """A live conversation typed by a person beside the browser: each turn is said when the agent is through with the one
 before, what it asks is answered, and the person ends it."""
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -85,7 +86,9 @@ def test_a_person_types_turn_by_turn_answers_and_ends_it(
     page.get_by_label("What it is to do first").fill("Show me the Timetable.")
     page.get_by_role("button", name="Begin").click()
     box = page.locator(".converse")
-    expect(box).to_contain_text("The agent is at it")
+    expect(box).to_have_text(re.compile("^Waits for a worker, which opens the browser."))
+    expect(page.get_by_role("tabpanel", name="Page")).to_contain_text("Waits for a worker, which opens the browser.")
+    expect(page.locator("#drive")).to_contain_text("Nobody drives yet")
     expect(page.get_by_label("Say as the user")).to_be_disabled()
     thread = worker()
     expect(box).to_contain_text("What is next?", timeout=30_000)

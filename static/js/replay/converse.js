@@ -1,7 +1,10 @@
 // What the person who types for the user says to the agent: the next instruction, an answer, or that it is over.
 import { make } from "../shared/elements.js";
+import { AWAITED } from "./store.js";
 
 /** @typedef {import("./drive.js").Drive} Drive */
+
+const AT_IT = "The agent is at it. Space stops it.";
 
 export class ConverseBox {
   /** @param {HTMLElement} root @param {import("./drive.js").DriveBar} bar @param {string} me */
@@ -34,14 +37,14 @@ export class ConverseBox {
     if (said && (await this.bar.say("say", said))) this.input.value = "";
   }
 
-  /** @param {Drive | null} drive @param {boolean} grows */
-  show(drive, grows) {
+  /** @param {Drive | null} drive @param {boolean} grows @param {"worker" | "agent" | ""} awaits before the first step */
+  show(drive, grows, awaits) {
     const own = drive !== null && drive.stands && drive.person === this.me && drive.state === "paused" ? drive : null;
     this.root.hidden = !grows;
     for (const one of [this.input, this.send, ...this.ends]) one.disabled = !own;
     const { waits, question } = own?.typed ?? { waits: "", question: "" };
     const asks = waits === "answer" ? question : "";
-    this.question.textContent = asks || (own ? "What is next?" : "The agent is at it. Space stops it.");
+    this.question.textContent = asks || (own ? "What is next?" : awaits ? AWAITED[awaits] : AT_IT);
     this.question.classList.toggle("asked", Boolean(asks));
     this.input.placeholder = asks ? "Your answer" : "Say something as the user …";
     if (waits && document.activeElement === document.body) this.input.focus();

@@ -92,19 +92,19 @@ export class DriveBar {
 
   /**
    * @param {Drive | null} drive
-   * @param {{grows: boolean, steps: number, byPeople: number, atEnd: boolean, kept: Kept | null}} episode `atEnd`:
-   * nothing earlier is looked at; `kept`: as a demonstration
+   * @param {{grows: boolean, awaits: string, steps: number, byPeople: number, atEnd: boolean, kept: Kept | null}} episode
+   * `awaits`: what must come before the agent drives; `atEnd`: nothing earlier is looked at; `kept`: as a demonstration
    */
-  show(drive, { grows, steps, byPeople, atEnd, kept }) {
+  show(drive, { grows, awaits, steps, byPeople, atEnd, kept }) {
     this.drive = drive;
     if (!drive) this.token = "";
     else if (drive.person === this.options.me && grows) this.#come(drive);
     const share = steps ? `human share ${byPeople} of ${steps} steps` : "";
-    const key = JSON.stringify([drive, grows, share, this.token, atEnd, kept]);
+    const key = JSON.stringify([drive, grows, awaits, share, this.token, atEnd, kept]);
     if (key === this.shown) return;
     this.shown = key;
     this.bar.hidden = !grows && !byPeople;
-    if (!this.bar.hidden) this.#showBar(grows, share, kept);
+    if (!this.bar.hidden) this.#showBar(grows, awaits, share, kept);
     this.#showRemote(atEnd);
   }
 
@@ -129,8 +129,8 @@ export class DriveBar {
     else /** @type {HTMLElement | null} */ (this.remote.querySelector(".finish input"))?.focus();
   }
 
-  /** @param {boolean} grows @param {string} share @param {Kept | null} kept */
-  #showBar(grows, share, kept) {
+  /** @param {boolean} grows @param {string} awaits @param {string} share @param {Kept | null} kept */
+  #showBar(grows, awaits, share, kept) {
     const { drive } = this;
     const own = this.isMine;
     const waited = drive?.typed.waits && drive.person === this.options.me;
@@ -139,7 +139,9 @@ export class DriveBar {
       : waited
         ? "The agent waits for you"
         : !drive
-          ? "Agent drives"
+          ? awaits
+            ? "Nobody drives yet"
+            : "Agent drives"
           : own
             ? drive.state === "driven"
               ? `You ${drive.shows ? "show it" : "drive"}`

@@ -139,10 +139,8 @@ export class LiveFeed {
     if (!this.open)
       return this.onStatus(this.unreachable ? "server not reachable, trying again" : "reconnecting…, polling", "warn");
     if (store.state === "done") return this.onStatus("as it was decided", "running");
-    if (store.state === "waiting") {
-      const begun = store.runState === "running" || store.runState === "done";
-      return this.onStatus(begun ? "live · loading the agent" : "live · waits for a worker", "running");
-    }
+    if (store.awaits === "agent") return this.onStatus("live · loading the agent", "running");
+    if (store.awaits === "worker") return this.onStatus("live · waits for a worker", "running");
     this.onStatus(this.newestAt === null ? "live" : `live · ${ago(performance.now() - this.newestAt)}`, "running");
   }
 }

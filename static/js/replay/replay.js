@@ -7,7 +7,7 @@ import { ConversationPane, FilmStrip } from "./conversation.js";
 import { LiveFeed } from "./live.js";
 import { SnapshotPane, TABS } from "./snapshot.js";
 import { SidePane } from "./side.js";
-import { ReplayStore } from "./store.js";
+import { AWAITED, ReplayStore } from "./store.js";
 import { ReviewBar } from "./review.js";
 import { ConverseBox } from "./converse.js";
 
@@ -24,6 +24,7 @@ const page = new SnapshotPane(element("page"), {
   onKey: press,
   onPick: (node) => side.pick(node),
   onExpired: () => reload(),
+  awaited,
 });
 const side = new SidePane(element("side"), store, {
   gold: data.gold,
@@ -63,6 +64,7 @@ let running = -1;
 let following = false;
 let onlyFailures = false;
 let laid = store.total;
+let told = store.awaits; // of what was awaited, when the page of the step was last shown
 
 /**
  * Show a step; `history`: "push" a new address, "replace" the one we have, or leave it ("keep").
@@ -242,10 +244,18 @@ function onSteps(added) {
   }
   if (following && added.length) select(store.last, "replace");
   else if (added.includes(current)) showView(current);
+  if (store.awaits !== told && !added.includes(current)) showView(current);
+  told = store.awaits;
   if (store.held?.id !== held.held?.id && store.held?.seq === current) reload();
   showHeld();
   showDrive();
   showButtons();
+}
+
+/** Why a step of a live episode has no page yet; "" for one that is decided, or that nothing decides any more. @param {number} seq */
+function awaited(seq) {
+  if (!data.live || store.rows.has(seq) || store.isOver || store.isStopped) return "";
+  return AWAITED[store.awaits || "step"];
 }
 
 /** Who drives an episode; the keys are there while it goes on, for those who may stop it. */
@@ -254,12 +264,13 @@ function showDrive() {
   const grows = !store.isOver && !store.isStopped && store.state !== "done";
   drive.show(store.drive, {
     grows,
+    awaits: store.awaits,
     steps: store.rows.size,
     byPeople: store.byPeople,
     atEnd: following || current > store.complete,
     kept: store.kept,
   });
-  talk?.show(store.drive, grows);
+  talk?.show(store.drive, grows, store.awaits);
   if (!grows || !data.decides || !data.gold) return;
   for (const [spec, label, run] of drive.commands) bind(spec, label, run, { group: "Who drives" });
 }

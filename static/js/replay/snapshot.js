@@ -23,6 +23,7 @@ export const TABS = ["page", "change", "tree", "screenshot"];
  *   onKey: (key: string, options: {shift: boolean}) => void,
  *   onPick: (node: string) => void,
  *   onExpired: () => void,
+ *   awaited: (seq: number) => string,
  * }} SnapshotOptions
  */
 
@@ -155,8 +156,9 @@ export class SnapshotPane {
 
   /** @param {string} name @param {PageView | null} view @param {boolean} isHidden */
   async #showFrame(name, view, isHidden) {
-    const none =
+    const unrecorded =
       name === "after" ? "The source keeps no page after this step." : "The source recorded no page for this step.";
+    const none = this.options.awaited(this.seq) || unrecorded;
     this.#note(name, view ? "" : isHidden ? HIDDEN : none);
     if (!view) return;
     const frame = this.#frame(name);

@@ -20,6 +20,12 @@ import { call } from "../shared/server.js";
 /** @typedef {{at: number, stored: boolean, data: any, promise: Promise<any> | null}} StepView */
 /** @typedef {"ok" | "bad" | "done" | "running" | "pending"} StepState */
 
+/** What a live step without a page waits for, in words. */
+export const AWAITED = {
+  worker: "Waits for a worker, which opens the browser.",
+  agent: "The agent is being loaded; then the browser opens.",
+  step: "This step is not decided yet: its page is shown then.",
+};
 const KEPT_DETAILS = 80;
 const VIEW_SECONDS = 240; // signed page addresses live for at least five minutes
 
@@ -61,6 +67,12 @@ export class ReplayStore {
    * @param {{[name: string]: any} | null} row */
   took(row) {
     return row && !row.done_by && this.together === 1 ? milliseconds(row.milliseconds) : "";
+  }
+
+  /** What must come before the first step: a worker, or the agent that it loads; "" where nothing must. @returns {"worker" | "agent" | ""} */
+  get awaits() {
+    if (this.state !== "waiting" || this.isOver || this.isStopped) return "";
+    return this.runState === "running" || this.runState === "done" ? "agent" : "worker";
   }
 
   /** Take stored steps and the state; returns the sequence numbers that are new. Of an episode `turns` tells how many
