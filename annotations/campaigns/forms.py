@@ -185,7 +185,7 @@ class WorkFilterForm(FilterForm):
     SHOWS = [
         ("", "whatever became of it"),
         *((word, label) for word, (label, _) in SHOWN.items()),
-        ("What holds it up", list(holding_up.SHOWS.items())),
+        ("What holds it up", [(word, label) for word, (label, _) in holding_up.SHOWS.items()]),
     ]
     SORTS = [(word, label) for word, (label, _) in ORDERS.items()]
 

@@ -10,7 +10,7 @@ from django.db.models import Avg, Count, Exists, OuterRef, Q, Sum
 from django.db.models.functions import TruncWeek
 
 from annotations.access import rules
-from annotations.campaigns.holding_up import SHOWS, held_up_items
+from annotations.campaigns.holding_up import SHOWS
 from annotations.models import Assignment, Campaign, Defect, Item, Stage, Verdict
 from annotations.models.work.queue import AssignmentQuerySet, ItemQuerySet
 
@@ -183,7 +183,8 @@ class ItemFilter:
             if wanted.get(name):
                 items = items.filter(**{name: wanted[name]})
         if wanted.get("show") in SHOWS:
-            items = held_up_items(wanted["show"], items)
+            _, of_these = SHOWS[wanted["show"]]
+            items = of_these(items)
         if wanted.get("q"):
             items = items.filter(session__name__icontains=wanted["q"])
         if (places := self._places()) is not None:

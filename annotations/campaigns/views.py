@@ -52,7 +52,7 @@ def campaign(request: HttpRequest, pk: int) -> HttpResponse:
         "campaign": found,
         "progress": progress,
         "stages": stages,
-        "held_up": [(one, may[one.needs]) for one in hindrances([found]).get(found.pk, [])],
+        "held_up": [(one, may[one.needs]) for one in hindrances([pk])[pk]],
         "states": STATES,
         "people": sorted(progress.people.items()),
         "batches": sorted(progress.batches.items()),

@@ -139,17 +139,6 @@ class Player:
         assignment.refresh_from_db()
         return not defects
 
-    def pass_(self, rewrite: Assignment, errand: Errand, name: str) -> None:
-        """Verify a rewrite, and have it corrected, until it is accepted."""
-        while not self.verify(rewrite, errand, name):
-            self.correct(rewrite, errand)
-
-    def tell_times(self) -> None:
-        """Give the work that was handed in the times that it would have taken, so that pace and forecasts show."""
-        for stage, seconds in SECONDS.items():
-            for done in Assignment.objects.of(self.campaign, stage).exclude(submitted_at=None):
-                done.write(active_seconds=seconds * done.item.session.steps().count() * done.round)
-
     def _flaws(self, assignment: Assignment, errand: Errand) -> Iterator[tuple[int, str]]:
         """(first step of the part, code of the defect) for each part of a rewrite with a flaw that the script knows."""
         now, is_second = assignment.contents(), assignment.user == self.people[SECOND]
@@ -232,7 +221,8 @@ def _finish(player: Player) -> str:
             player.decompose(session, errand, name)
         written = [player.rewrite(session, errand, FIRST), player.rewrite_as_proposed(session, SECOND)]
         for rewrite in written:
-            player.pass_(rewrite, errand, VERIFIER)
+            while not player.verify(rewrite, errand, VERIFIER):
+                player.correct(rewrite, errand)
     _take_out(player)
     _release(player, "1.1", "Two more conversations, on websites of their own; a telephone number was taken out.")
     player.campaign.close()
@@ -245,26 +235,35 @@ def _go_halfway(player: Player) -> str:
     player.campaign.ask_for(1)
     errands = read_errands(ERRANDS / "half.txt")
     for errand in errands:
-        _work_until(player, player.organise(errand), errand)
-    player.tell_times()
+        _work_until(player, errand)
+    _tell_times(player)
     passed = sum(errand.until == "passed" for errand in errands)
     proposed = suggest(player.campaign)
     return f"{passed} of {len(errands)} sessions passed, {proposed} proposed"
 
 
-def _work_until(player: Player, session: Session, errand: Errand) -> None:
-    """Work on a session as far as the errand says."""
-    cutter, writer, verifier = errand.by
+def _work_until(player: Player, errand: Errand) -> None:
+    """Work on an errand as far as it says."""
+    session, (cutter, writer, verifier) = player.organise(errand), errand.by
     if errand.until == "gold":
         _hide_gold(player, session)
     elif errand.until != "decompose":
         player.decompose(session, errand, cutter)
-    if errand.until in ("verify", "returned", "passed"):
+    if errand.until == "verify":
+        player.rewrite(session, errand, writer)
+    elif errand.until == "returned":
+        player.verify(player.rewrite(session, errand, writer), errand, verifier)
+    elif errand.until == "passed":
         rewrite = player.rewrite(session, errand, writer)
-        if errand.until == "returned":
-            player.verify(rewrite, errand, verifier)
-        elif errand.until == "passed":
-            player.pass_(rewrite, errand, verifier)
+        while not player.verify(rewrite, errand, verifier):
+            player.correct(rewrite, errand)
+
+
+def _tell_times(player: Player) -> None:
+    """Give the work that was handed in the times that it would have taken, so that pace and forecasts show."""
+    for stage, seconds in SECONDS.items():
+        for done in Assignment.objects.of(player.campaign, stage).exclude(submitted_at=None):
+            done.write(active_seconds=seconds * done.item.session.steps().count() * done.round)
 
 
 def _hide_gold(player: Player, session: Session) -> None:

@@ -208,7 +208,7 @@ def campaigns(user: User) -> list[Managed]:
     """The latest open campaigns that this person manages."""
     rows = Campaign.objects.live().filter(closed_at=None, project__in=rules.projects(user, "manage"))
     found = list(rows.select_related("project")[:LATEST])
-    progress, held_up = progress_of(found), hindrances(found)
+    progress, held_up = progress_of(found), hindrances(campaign.pk for campaign in found)
     return [Managed(campaign, progress[campaign.pk], held_up[campaign.pk]) for campaign in found]
 
 

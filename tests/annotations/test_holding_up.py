@@ -30,7 +30,7 @@ def admin(campaign: Campaign) -> User:
 
 
 def reasons(campaign: Campaign) -> list[Hindrance]:
-    return hindrances([campaign])[campaign.pk]
+    return hindrances([campaign.pk])[campaign.pk]
 
 
 def says(campaign: Campaign) -> list[str]:
@@ -50,13 +50,10 @@ def in_hand(item: Item, user: User | None = None, **fields: object) -> Assignmen
     return factories.make_assignment(item, user, heartbeat_at=timezone.now(), **fields)
 
 
-def test_nothing_holds_up_what_is_under_way_or_closed(campaign: Campaign) -> None:
+def test_nothing_holds_up_what_is_under_way(campaign: Campaign) -> None:
     in_hand(factories.make_item(factories.make_session(campaign)))
     assert says(campaign) == []
-    empty = factories.make_campaign()
-    assert says(empty) == ["no sessions yet: organise some"]
-    empty.close()
-    assert hindrances([empty]) == {}
+    assert says(factories.make_campaign()) == ["no sessions yet: organise some"]
 
 
 def test_sessions_that_are_not_open_for_work_are_counted(campaign: Campaign) -> None:
@@ -170,7 +167,7 @@ def test_the_queries_do_not_grow_with_the_campaigns(campaign: Campaign) -> None:
         with CaptureQueriesContext(
             connection,
         ) as seen:
-            assert all(hindrances(campaigns).values())
+            assert all(hindrances(one.pk for one in campaigns).values())
         return len(seen)
 
     campaigns = [campaign, factories.make_campaign()]

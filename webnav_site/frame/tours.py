@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
@@ -36,22 +36,22 @@ class Stop:
         return reverse(self.route, args=[getattr(found, self.field)]) if found else reverse(self.instead)
 
 
-def _campaigns(user: User) -> Any:
+def _campaigns(user: User) -> QuerySet[Campaign]:
     return Campaign.objects.live()
 
 
-def _under_way(user: User) -> Any:
+def _under_way(user: User) -> QuerySet[Campaign]:
     """Open campaigns with work; where there is none, all of them."""
     begun = _campaigns(user).filter(closed_at=None, sessions__items__isnull=False).distinct()
     return begun if rules.visible(user, begun).exists() else _campaigns(user)
 
 
-def _reviewed(user: User) -> Any:
+def _reviewed(user: User) -> QuerySet[Campaign]:
     """Such campaigns whose work this person may see."""
     return _under_way(user).filter(project__in=rules.projects(user, "review"), sessions__items__isnull=False)
 
 
-def _handed_in(user: User) -> Any:
+def _handed_in(user: User) -> QuerySet[Assignment]:
     """What was decomposed or rewritten and is over, so that a look at it takes nothing from anybody: one's own, else
     what one may read."""
     rows = readable(user).filter(state=Assignment.State.SUBMITTED).exclude(item__stage=Stage.VERIFY)

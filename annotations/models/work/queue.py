@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from django.db import models, transaction
-from django.db.models import Case, Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models import Case, Count, Exists, F, IntegerField, OuterRef, Q, Subquery, Value, When
 from django.db.models.functions import Coalesce, Now
 
 from annotations.models.accounts.projects import Account, Membership, Project, Role, User
@@ -34,6 +34,7 @@ FOR UPDATE OF a
 
 PACE_OF = 20  # items handed in last, whose median is a person's pace
 FEWEST_FOR_PACE = 3
+LYING = timedelta(days=3)  # from which on work that nobody has opened lies
 
 
 class NotYours(Exception):
@@ -85,7 +86,7 @@ class ItemQuerySet(models.QuerySet["Item"]):
 
     def not_of(self, user: User) -> Self:
         """Items without those of which this person has a place, and without verifications of their own work."""
-        has = self._places().filter(item=OuterRef("pk"), user=user)
+        has = self._places().filter(item=OuterRef("pk"), user_id=user.pk or 0)
         return self.exclude(Exists(has)).exclude(subject__user=user)
 
     def seen_by(self, user: User, project: Project) -> Self:
@@ -118,12 +119,31 @@ class ItemQuerySet(models.QuerySet["Item"]):
         somebody = (is_verified & left[Stage.VERIFY]) | (~is_verified & left[Stage.DECOMPOSE])
         return self.holding_up().with_places().exclude(somebody)
 
+    def free_for_somebody(self) -> Self:
+        """Items that hold up, of which a member could get a place."""
+        stuck = self.with_nobody_left().order_by().values("pk")
+        return self.holding_up().with_places().exclude(pk__in=stuck)
+
     def asked_about(self) -> Self:
         """Items of sessions with an open question: a thread of comments that nobody has resolved."""
         thread = {"session__comments__isnull": False, "session__comments__parent": None}
         open_ones = {"session__comments__resolved_at": None, "session__comments__deleted_at": None}
         asked = self.filter(**thread, **open_ones).order_by().values("pk")
         return self.holding_up().filter(pk__in=asked)
+
+    def not_taken_up(self) -> Self:
+        """Items with work that was returned and that its author has not opened since."""
+        return self.holding_up().filter(pk__in=self._places().not_taken_up().order_by().values("item"))
+
+    def lying(self) -> Self:
+        """Items with work that its holder has not opened for days."""
+        return self.holding_up().filter(pk__in=self._places().lying().order_by().values("item"))
+
+    def under_way(self) -> Self:
+        """Items that somebody has in hand, and has opened lately."""
+        held = self._places().unfinished().exclude(pk__in=self._places().not_taken_up().order_by().values("pk"))
+        held = held.exclude(pk__in=self._places().lying().order_by().values("pk"))
+        return self.filter(pk__in=held.order_by().values("item"))
 
     def _members_left(self, stage: Stage) -> Q:
         """Whether a member could get a place of an item of this stage; of rewriting as of decomposing."""
@@ -169,7 +189,7 @@ class ItemQuerySet(models.QuerySet["Item"]):
         )
         return sum(overlap - taken for overlap, taken in free.values_list("overlap", "taken"))
 
-    def _places(self) -> QuerySet:
+    def _places(self) -> "AssignmentQuerySet":
         """The places that somebody has, of any item."""
         places: AssignmentQuerySet = AssignmentQuerySet(self.model.assignments.rel.related_model)
         return places.active()
@@ -241,11 +261,10 @@ class AssignmentQuerySet(LeaseQuerySet["Assignment"]):
         returned = self.unfinished().filter(review=self.model.Reviewed.RETURNED)
         return returned.filter(round__gt=1, lease_token=None)
 
-    def lying(self, longer_than: timedelta) -> Self:
-        """Unfinished work that its holder has not had open for so long, or never in that time; what was returned and
-        not taken up aside."""
+    def lying(self) -> Self:
+        """Unfinished work that its holder has not had open for days; what was returned and not taken up aside."""
         taken_up = self.unfinished().exclude(pk__in=self.not_taken_up().order_by().values("pk"))
-        return taken_up.alias(seen=Coalesce("heartbeat_at", "created_at")).filter(seen__lt=Now() - longer_than)
+        return taken_up.alias(seen=Coalesce("heartbeat_at", "created_at")).filter(seen__lt=Now() - LYING)
 
     def left_behind(self) -> Self:
         """Assignments that somebody has begun and left, so that others may take them over: the lease ran out. Returned
