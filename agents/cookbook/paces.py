@@ -49,7 +49,9 @@ def _way_of(recipe: Recipe) -> tuple[str, ...]:
 
 def work_of(recipes: Sequence[str], steps: int) -> PaceSpan | None:
     """The seconds, least and most, that these packaged recipes take to decide so many steps each, as they run here;
-    None where it is not known of one."""
+    None where it is not known of one, or one is gone."""
+    if not literature.RECIPES.keys() >= set(recipes):
+        return None
     own, paces, least, most = Run.objects.seconds_per_step_of(recipes), KnownPaces(Run.objects.all()), 0.0, 0.0
     with once():
         for name in recipes:

@@ -3,6 +3,7 @@
 import re
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -73,7 +74,12 @@ def texts(assignment: Assignment, field: str = "instruction") -> list[str]:
 def expect_texts(page: Page, assignment: Assignment, wanted: list[str]) -> None:
     """What the parts say, as soon as the page has sent all that it holds: while a place is to be decided, nothing on
     the page tells that the other edits have arrived."""
+    expect_stored(page, lambda: texts(assignment), wanted)
+
+
+def expect_stored(page: Page, stored: Callable[[], object], wanted: object) -> None:
+    """What is stored, as soon as the page has sent it."""
     deadline = time.monotonic() + 15
-    while texts(assignment) != wanted and time.monotonic() < deadline:
+    while stored() != wanted and time.monotonic() < deadline:
         page.wait_for_timeout(50)
-    assert texts(assignment) == wanted
+    assert stored() == wanted

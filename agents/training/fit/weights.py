@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 T = TypeVar("T")
-HEADED = "cross_encoder"  # gets a head of its own, which no weights that it is trained from have
+HEADED = "AutoModelForSequenceClassification"  # gets a head of its own, which no weights that it begins with have
 
 AUTO_CLASSES = {
-    "cross_encoder": "AutoModelForSequenceClassification",
+    "cross_encoder": HEADED,
     "dual_encoder": "AutoModel",
     "seq2seq": "AutoModelForSeq2SeqLM",
     "causal": "AutoModelForCausalLM",
@@ -39,7 +39,7 @@ def load_model(kind: str, base: str, **options: Any) -> "PreTrainedModel":
     disable_progress_bar()
     auto = getattr(transformers, AUTO_CLASSES[kind])
     options = {"dtype": torch.float32, **options}
-    with _unreported() if kind == HEADED else nullcontext():
+    with _unreported() if AUTO_CLASSES[kind] == HEADED else nullcontext():
         return _explained(base, lambda source: adapters.load(auto, source, **options))
 
 

@@ -131,13 +131,8 @@ export class SidePane {
 
   /** @param {Record<string, any>} detail */
   #rank({ candidates, candidate_total: total, gold, gold_rank: goldRank, trace }) {
-    if (!candidates.length) {
-      return stagePanel(
-        "rank",
-        null,
-        trace.rank ? make("p.faint", {}, "there was no element to rank") : missing("rank"),
-      );
-    }
+    const none = trace.rank ? make("p.faint", {}, "there was no element to rank") : missing("rank");
+    if (!candidates.length) return stagePanel("rank", null, none);
     const heading = `${total.toLocaleString("en")} candidates`;
     const golden = new Set(gold?.node_ids);
     const named = candidates.filter((/** @type {Candidate} */ one) => one.text).length || candidates.length;
@@ -341,11 +336,8 @@ export class SidePane {
     const rows = words.map((word) => stageRow(word, trace[word], seconds[word], longest));
     const { together } = this.store;
     const whose = together === 1 ? "in all" : `a step on average, of up to ${together} decided together`;
-    return section(
-      "Stages",
-      `${(milliseconds / 1000).toFixed(3)} s ${whose}${call ? ` · call ${call + 1}` : ""}`,
-      ...rows,
-    );
+    const took = `${(milliseconds / 1000).toFixed(3)} s ${whose}${call ? ` · call ${call + 1}` : ""}`;
+    return section("Stages", took, ...rows);
   }
 }
 
