@@ -1,5 +1,6 @@
 """Template filters and tags that show numbers, times and states, the same on every page."""
 
+import json
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -108,3 +109,11 @@ def bar(live) -> dict:
     """A segmented progress bar of a `ShownProgress`."""
     done, failed, under_way = (round(1000 * part) for part in live.bar)
     return {"done": done, "failed": failed, "under_way": under_way, "second": done + failed, "first": done}
+
+
+@register.filter
+def as_stored(value: object) -> str:
+    """A stored value as text: lists and objects as JSON, nothing as a dash."""
+    if isinstance(value, str):
+        return value
+    return "–" if value is None else json.dumps(value, ensure_ascii=False, indent=2, default=str)

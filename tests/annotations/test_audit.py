@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import pytest
 from django.core.serializers.json import DjangoJSONEncoder
@@ -12,6 +13,7 @@ from django.utils import timezone
 from annotations.desk.discuss import comments
 from annotations.models import Comment, Part
 from annotations.tell import audit
+from annotations.templatetags.shown import as_stored
 from tests import factories
 from tests.annotations.work_world import make_rewrite
 from tests.signed_in import client_of
@@ -120,3 +122,16 @@ def test_leases_are_not_told() -> None:
     rows = [row for row in audit.stream(assignment.item.session.campaign.project) if row["model"] == "Assignment"]
     assert rows
     assert all(row["row"].keys() & {"lease_token", "lease_until", "heartbeat_at"} == set() for row in rows)
+
+
+def test_rows_are_shown_as_they_are_stored_and_not_as_python(subject) -> None:
+    project = subject.item.session.campaign.project
+    text = client_of(factories.make_user("admin", project)).get(reverse("annotate-audit")).content.decode()
+    assert "<summary" in text
+    assert not re.search(r"\{&#x27;|: None|\bTrue\b|\bFalse\b", text)
+    assert [as_stored(value) for value in ("it's", None, True, {"a": [1]})] == [
+        "it's",
+        "–",
+        "true",
+        '{\n  "a": [\n    1\n  ]\n}',
+    ]

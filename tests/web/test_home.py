@@ -305,6 +305,9 @@ def test_a_tour_leads_to_what_has_something_to_see() -> None:
     assert stops["researcher", 4] == f"/runs/{run.pk}/"
     assert stops["reviewer", 5] == f"/studies/{study.pk}/failures/"
     assert stops["reviewer", 4] == f"/trajectories/{run.trajectories.order_by('-pk').first().pk}/"
+    ranks_only = factories.make_trajectory(run, factories.make_conversation(dataset=run.dataset, split="train"))
+    ranks_only.steps.update(operation="")
+    assert TOURS["reviewer"][3].url(reviewer) == stops["reviewer", 4], "an agent that does nothing shows nothing"
     shown = Conversation.objects.get(pk=stops["annotator", 4].strip("/").split("/")[-1])
     assert shown.split == "train", "the gold of the other is hidden"
     hidden = factories.make_run(run.dataset, split="test_task", state="done")

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Model, QuerySet
+from django.db.models import Exists, Model, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
-from agents.models import Run, Trajectory
+from agents.models import Run, Trajectory, TrajectoryStep
 from annotations.access import rules
 from annotations.access.rules import User
 from annotations.desk.write.document import readable
@@ -84,8 +84,9 @@ def _conversations(user: User) -> Any:
 
 
 def _replays(user: User) -> Any:
-    """Decided trajectories of which this person may see what was right."""
-    decided = Trajectory.objects.filter(state=Trajectory.State.DONE, step_count__gt=1)
+    """Decided trajectories of which this person may see what was right: on recorded pages, by agents that act."""
+    acted = TrajectoryStep.objects.filter(trajectory=OuterRef("pk"), step__snapshot__isnull=False).exclude(operation="")
+    decided = Trajectory.objects.filter(Exists(acted), state=Trajectory.State.DONE, step_count__gt=1)
     return rules.gold_filter(user, decided, "conversation__split", "run__dataset__project")
 
 
