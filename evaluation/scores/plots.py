@@ -4,7 +4,7 @@ money against quality.
 Each is a list of points, which is its table and its CSV as well.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agents.environments.task_sets import TALKING
@@ -220,9 +220,16 @@ def _point(recipe: str, site: str, metric: Metric) -> PlotPoint:
     return PlotPoint("", recipe, site, metric.value, low, high, metric.n)
 
 
-def drawn(data: PlotData) -> DrawnPlot:
-    recipes = sorted({point.recipe for point in data.points})  # the same line in every plot of a study
-    styles = {recipe: place % STYLES for place, recipe in enumerate(recipes)}
+def drawn_together(of_study: Sequence[PlotData]) -> list[DrawnPlot]:
+    """The plots of a page: a recipe has the same line in all of them, also where one shows fewer recipes."""
+    recipes = sorted({point.recipe for data in of_study for point in data.points})
+    lines = {recipe: place % STYLES for place, recipe in enumerate(recipes)}
+    return [_drawn(data, lines) for data in of_study]
+
+
+def _drawn(data: PlotData, lines: Mapping[str, int]) -> DrawnPlot:
+    recipes = sorted({point.recipe for point in data.points})
+    styles = {recipe: lines[recipe] for recipe in recipes}
     shown = DrawnPlot(data, [(styles[recipe], recipe) for recipe in recipes])
     if data.is_heat:
         shown.heat = _heat(data, recipes)

@@ -178,7 +178,7 @@ def plots_context(rights: rules.Rights, study: Study, query: QueryDict) -> dict[
         return rights.sees_gold(study.project_id, split)
 
     judges = agreement_plot(told_agreements(rights, of_all))
-    found = [plots.drawn(data) for data in (*plots.RunPlots(runs, preset).all(sees), judges) if data.points]
+    found = plots.drawn_together([one for one in (*plots.RunPlots(runs, preset).all(sees), judges) if one.points])
     hidden, running = not all(sees(run.split) for run in runs), any(not run.is_over for run in runs)
     return {"study": study, "preset": preset, "plots": found, "hidden": hidden, "running": running}
 

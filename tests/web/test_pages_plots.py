@@ -9,7 +9,7 @@ from agents.models import Run
 from evaluation.models import Study
 from evaluation.scores.breakdowns import RunBreakdown
 from evaluation.scores.of_recipes import of_recipe
-from evaluation.scores.plots import COLUMNS, PlotData, PlotPoint, drawn
+from evaluation.scores.plots import COLUMNS, PlotData, PlotPoint, drawn_together
 from evaluation.scores.scoring import RunScores
 from tests import factories
 from tests.web.reading import source
@@ -120,7 +120,7 @@ def test_the_panels_of_a_plot_have_the_same_axes_and_a_recipe_the_same_line() ->
         PlotPoint("train", "two", "50", 0.8),
         PlotPoint("test_task", "two", "5", 0.4),
     ]
-    first, second = drawn(PlotData("recall", "Recall", "k", points)).panels
+    first, second = drawn_together([PlotData("recall", "Recall", "k", points)])[0].panels
     assert (first.x_ticks, first.y_ticks) == (second.x_ticks, second.y_ticks)
     assert [word for _, word in first.x_ticks] == ["1", "5", "50"]
     assert [line.style for line in first.lines] == [0, 1]
@@ -131,14 +131,14 @@ def test_the_panels_of_a_plot_have_the_same_axes_and_a_recipe_the_same_line() ->
 
 def test_an_axis_of_numbers_begins_at_nothing_and_holds_the_largest() -> None:
     points = [PlotPoint("", "one", 0.7, 0.5), PlotPoint("", "two", 3.2, 0.6)]
-    (panel,) = drawn(PlotData("seconds", "Time", "seconds a step", points, is_numeric=True)).panels
+    (panel,) = drawn_together([PlotData("seconds", "Time", "seconds a step", points, is_numeric=True)])[0].panels
     assert [word for _, word in panel.x_ticks] == ["0", "1", "2", "3", "4"]
     assert panel.x_ticks[0][0] < panel.lines[0].marks[0].x < panel.lines[1].marks[0].x < panel.x_ticks[-1][0]
 
 
 def test_marks_have_their_interval_and_none_lies_under_another(study: Study) -> None:
     points = [PlotPoint("train", name, "1", 0.5, 0.25, 0.75, 9) for name in ("one", "two")]
-    (panel,) = drawn(PlotData("recall", "Recall", "k", points)).panels
+    (panel,) = drawn_together([PlotData("recall", "Recall", "k", points)])[0].panels
     one, two = (line.marks[0] for line in panel.lines)
     assert one.x < two.x
     assert one.low > one.y > one.high, "as it is drawn, from the top"
@@ -146,3 +146,13 @@ def test_marks_have_their_interval_and_none_lies_under_another(study: Study) -> 
     page = source(study_client(study).get(f"/studies/{study.pk}/plots/"))
     assert page.count('class="whisker"') >= 4
     assert "turn success rate, by turn of the conversation" in page
+
+
+def test_a_recipe_has_the_same_line_in_every_plot_of_a_page() -> None:
+    """Also where a plot shows fewer recipes: those that only rank have no success by turn."""
+    ranked = [PlotPoint("train", recipe, "1", 0.5) for recipe in ("deberta", "grounded", "mindact")]
+    plots = drawn_together(
+        [PlotData("recall", "Recall", "k", ranked), PlotData("by_turn", "Turns", "turn", ranked[1:])]
+    )
+    first, second = ({recipe: style for style, recipe in plot.recipes} for plot in plots)
+    assert second == {recipe: first[recipe] for recipe in ("grounded", "mindact")}

@@ -138,7 +138,8 @@ TOURS: dict[str, tuple[Stop, ...]] = {
             *("annotate-campaign", _under_way, "annotate-campaigns"),
         ),
         Stop(
-            "The work itself: every item with who has it, how good each person's is, and how long what is left takes.",
+            "The work itself, which reviewers and admins see: every item with who has it, how good each person's is, "
+            "and how long what is left takes.",
             *("annotate-campaign-work", _reviewed, "annotate-campaigns"),
         ),
         Stop(
