@@ -54,8 +54,19 @@
     return frame;
   }
 
-  /** The marks of one element: a box each, their chips side by side above the outermost. @param {Element} node @param {PageMark[]} found */
-  function drawMarks(node, found) {
+  /** How far a chip must go to the right, so that it covers none of those that are there. @param {DOMRect} own @param {DOMRect[]} others */
+  function covered(own, others) {
+    let far = 0;
+    for (const other of others) {
+      const isBeside = own.left + far >= other.right || own.right + far <= other.left;
+      if (!isBeside && own.top < other.bottom && own.bottom > other.top) far = other.right + 2 - own.left;
+    }
+    return far;
+  }
+
+  /** The marks of one element: a box each, their chips side by side above the outermost. Candidates are many, so that
+   * their chips stay where they belong; the others give way to each other. @param {Element} node @param {PageMark[]} found @param {DOMRect[]} chips */
+  function drawMarks(node, found, chips) {
     const outer = Math.max(...found.map(({ kind }) => settings.looks[kind].distance + settings.looks[kind].width));
     let shift = 0;
     for (const mark of found) {
@@ -66,6 +77,12 @@
       if (rect(frame).top + window.scrollY > 16) chip.style.bottom = `calc(100% + ${outer - distance}px)`;
       chip.textContent = mark.label;
       frame.append(chip);
+      if (mark.kind !== "candidate") {
+        const far = covered(rect(chip), chips);
+        chip.style.left = `${shift + far + distance - outer}px`;
+        shift += far;
+        chips.push(rect(chip));
+      }
       shift += chip.offsetWidth + 2;
     }
   }
@@ -78,7 +95,9 @@
       const node = visible(mark.id);
       if (node) found.set(node, [...(found.get(node) ?? []), mark]);
     }
-    found.forEach((marked, node) => drawMarks(node, marked));
+    /** @type {DOMRect[]} */
+    const chips = [];
+    found.forEach((marked, node) => drawMarks(node, marked, chips));
     const node = visible(pointedAt);
     if (node) box(node, 1, "background:#3b5bdb33;border:1px solid #3b5bdb");
     if (region) drawRegion(region);

@@ -1,12 +1,13 @@
 """The page's side of rendered pages: frames that step without flicker, marks, keys and picking."""
 
+import base64
 import json
 
 import pytest
 from django.test import RequestFactory
 
 from annotations.dom.generated import list_page
-from annotations.dom.marks import Mark
+from annotations.dom.marks import LOOKS, Mark
 from annotations.pages.snapshot_host import BUCKET, LIFETIME, snapshot_url
 from tests import factories
 from tests.contention import contention_of_all_cores
@@ -154,6 +155,41 @@ def test_marks_are_drawn_over_their_elements_and_scrolled_to(frames, views):
     top = inside.evaluate("""() => document.querySelector('[data-node-id="150"]').getBoundingClientRect().top""")
     assert 0 < top < 500
     assert told(frames, "marked") == [{"missing": [], "hidden": []}]
+
+
+def coloured(frames, colour: str) -> int:
+    """How many pixels of the page that is shown have this colour."""
+    picture = base64.b64encode(frames.locator(SHOWN).screenshot()).decode()
+    wanted = [int(colour[place : place + 2], 16) for place in (1, 3, 5)]
+    return frames.evaluate(
+        """async ([picture, wanted]) => {
+            const bytes = Uint8Array.from(atob(picture), (letter) => letter.charCodeAt(0));
+            const image = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
+            const context = new OffscreenCanvas(image.width, image.height).getContext("2d");
+            context.drawImage(image, 0, 0);
+            const { data } = context.getImageData(0, 0, image.width, image.height);
+            let count = 0;
+            for (let at = 0; at < data.length; at += 4)
+                count += wanted.every((part, index) => data[at + index] === part);
+            return count;
+        }""",
+        [picture, wanted],
+    )
+
+
+def test_labels_of_marks_beside_each_other_cover_none(frames, views):
+    """As of a box to tick and its label: but for where lines cross, each is as large together as alone."""
+    html = page_html("one").replace("<input", '<i backend_node_id="51"><text>i</text></i><input')
+    marks = [Mark("51", "gold", "gold · rank 3"), Mark("5", "predicted", "predicted · rank 1")]
+    [view] = views(html)
+    show(frames, view)
+    seen = {}
+    for name, shown in (("gold", marks[:1]), ("predicted", marks[1:]), ("both", marks)):
+        frames.evaluate("marks => pages.setMarks(marks)", [mark.message() for mark in shown])
+        frames.wait_for_timeout(300)
+        seen[name] = [coloured(frames, LOOKS[mark.kind].colour) for mark in marks]
+    assert seen["both"][0] > 0.85 * seen["gold"][0] > 300, seen
+    assert seen["both"][1] > 0.85 * seen["predicted"][1] > 300, seen
 
 
 def test_marks_of_absent_and_undrawn_elements_are_told(frames, views):
