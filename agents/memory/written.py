@@ -20,7 +20,6 @@ from annotations.dom.differences import difference
 PAGE_TOKENS, NEW_TOKENS = 900, 200
 CHANGES, PAGES = "world_model", "world_model_page"  # texts that ask for the change, and for the whole page
 
-
 Foretold = Counter[str]
 
 

@@ -19,9 +19,8 @@ MAX_TEXT = 80
 SILENT = frozenset(("", "hidden", "none", "presentation", "null", "undefined", "true", "false"))
 
 Row = TypeVar("Row")
-PageTreeRow = list[
-    Any
-]  # depth from 0, backend node id, tag, what it says, whether it is gold, whether it is a candidate
+# Depth from 0, backend node id, tag, what it says, whether it is gold, whether it is a candidate.
+PageTreeRow = list[Any]
 
 
 @dataclass(frozen=True)
