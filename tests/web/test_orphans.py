@@ -1,4 +1,5 @@
-"""kill -9 of the web server's parent: what it leaves listening on the port ends before the next one starts."""
+"""kill -9 of the web server's processes: what its parent leaves listening on the port ends before the next one starts,
+and a child is replaced by one that shares what the parent has loaded."""
 
 import signal
 import subprocess
@@ -89,3 +90,28 @@ def test_the_orphans_of_a_killed_web_server_give_up_its_port_and_the_next_one_an
     assert listening(port) <= own
     assert not any(psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie" for pid in orphans)
     assert seconds / max(1.0, contention_of_all_cores()) < RECOVERY_SECONDS
+
+
+def shared(process: psutil.Process) -> float:
+    """The part of a process's memory, without what nobody else uses."""
+    memory = process.memory_full_info()
+    return 1 - memory.uss / memory.rss
+
+
+def test_a_child_that_died_is_replaced_by_one_that_loads_nothing(launched) -> None:
+    port, start = launched
+    parent = start()
+    wait_until_healthy(port)
+    before = parent.children()
+    assert len(before) == 2
+    loading = parent.cpu_times().user
+    assert max(child.cpu_times().user for child in before) < loading / 2
+    assert min(map(shared, before)) > 0.5
+    before[0].kill()
+    begun = time.monotonic()
+    while not (new := [child for child in parent.children() if child not in before]):
+        assert time.monotonic() - begun < 60
+        time.sleep(0.05)
+    assert answers(port)
+    assert [child in parent.children() for child in before] == [False, True]
+    assert shared(new[0]) > 0.5

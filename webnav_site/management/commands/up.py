@@ -9,6 +9,7 @@ from io import TextIOWrapper
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.core.checks import Tags
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
@@ -39,6 +40,7 @@ class Command(BaseCommand):
     """Start web, workers and beat together until Ctrl-C; the embedded servers stop with the last user of them."""
 
     help = __doc__
+    requires_system_checks = [Tags.security]  # of settings; the others read the code, which lint does
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=_port, default=8000)
