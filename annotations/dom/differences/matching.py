@@ -24,6 +24,7 @@ LEFT = 0.75  # what an element without partner costs
 SMALL = 250_000  # pairs of two pages that are all compared
 NEAR = 6  # partners of an element that are compared on larger pages
 COMMON = 40  # elements of a larger page beyond which a word names none of them
+SHARING = 50  # pairs of elements that share a word, for each element of a larger page: those of the rarest words
 
 WordCounts: TypeAlias = "tuple[csr_array, csr_array]"  # which words each element of either page has
 _WORD = re.compile(r"\w+")
@@ -134,7 +135,7 @@ def _likely(old: Sequence[PageItem], new: Sequence[PageItem], words: WordCounts)
     """Pairs of old and new elements that are worth comparing: they share a rare word, or their id, or their role and
     how many elements of that role came before."""
     old_words, new_words = words
-    telling = (old_words.sum(axis=0) <= COMMON) & (new_words.sum(axis=0) <= COMMON)
+    telling = _telling(old_words.sum(axis=0), new_words.sum(axis=0), SHARING * max(len(old), len(new)))
     from scipy.sparse import coo_array
 
     shared = coo_array(old_words[:, telling] @ new_words[:, telling].T)
@@ -144,6 +145,16 @@ def _likely(old: Sequence[PageItem], new: Sequence[PageItem], words: WordCounts)
     rows, columns = (np.concatenate(parts).astype(np.int64) for parts in zip(*places, strict=True))
     one = np.unique(rows * len(new) + columns)
     return one // len(new), one % len(new)
+
+
+def _telling(old: np.ndarray, new: np.ndarray, most: int) -> np.ndarray:
+    """The words by which elements of two pages are paired: of those that few elements of either page hold, the rarest,
+    as long as they make no more than `most` pairs. `old`, `new`: how many elements hold each word."""
+    pairs = old * new
+    common = (old > COMMON) | (new > COMMON)
+    rarest = np.argsort(np.where(common, np.inf, pairs), kind="stable")
+    kept = rarest[np.cumsum(np.where(common, 0, pairs)[rarest]) <= most]
+    return kept[~common[kept] & (pairs[kept] > 0)]
 
 
 def _best(groups: np.ndarray, others: np.ndarray, shares: np.ndarray) -> np.ndarray:
