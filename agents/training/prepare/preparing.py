@@ -44,7 +44,7 @@ from annotations.text.amounts import amount
 CHEAP_SECONDS = 5 * 60  # a fresh installation makes by itself what takes no longer
 PART = "sample-models"
 WORKFLOWS = "workflows"
-SAMPLE_SITES = 4  # websites of the sample's train split
+SAMPLE_SITES, SAMPLE_STEPS = 4, {"any": 222, "weblinx": 103}  # of the train splits of what the sample brings
 OURS = f"{len(packaged())} exemplar sets of ours"
 OUR_SETS = StandIn(
     "recall",
@@ -349,7 +349,7 @@ def of_sample(recipe: Recipe) -> dict[str, int]:
     """What a recipe lacks and is made of the sample -> the seconds that making it takes."""
     starter, found = starters.starter_of(recipe), dict[str, int]()
     if starter is not None and not starters.is_here(starter):
-        found[starter.name] = training_seconds(starter.kind, MOST_STEPS)
+        found[starter.name] = training_seconds(starter.kind, SAMPLE_STEPS[recipe.data])
     if WORKFLOWS in registry.searched(recipe) and not recipe.needs:
         found[WORKFLOWS] = induction_seconds(SAMPLE_SITES)
     return found
