@@ -16,8 +16,10 @@ from agents.runs import events
 from annotations.access import rules
 from annotations.access.json_input import BadJson, parse_json
 from annotations.access.people import signed_in
+from annotations.dom.limits import PageError
 from annotations.models import Project
 from annotations.paging import page_of
+from annotations.sandbox import page_questions
 from annotations.text.amounts import whole
 
 TOLD = frozenset({"state", "reason", "instead"})
@@ -50,12 +52,24 @@ def held_step_decide(request: HttpRequest, pk: int) -> JsonResponse:
         state, reason, instead = _read_decision(parse_json(request.body))
     except (BadJson, CannotDecide) as error:
         return JsonResponse({"error": str(error)}, status=400)
+    if instead is not None and not _is_on_page(row, instead["node_id"]):
+        return JsonResponse({"error": f"There is no element {instead['node_id']} on this page."}, status=400)
     try:
         row.decide(signed_in(request), state, reason, instead)
     except CannotDecide as error:
         return JsonResponse({"error": str(error)}, status=409 if row.state != HeldStep.State.WAITING else 400)
     events.publish(events.trajectory_group(row.trajectory_id), row.trajectory.step_count, row.trajectory.state)
     return JsonResponse({"state": row.state, "outcome": row.outcome})
+
+
+def _is_on_page(row: HeldStep, node_id: str | None) -> bool:
+    """Whether the page of a held step has this element; a page that was not kept, or cannot be read, tells nothing."""
+    if not node_id or row.snapshot is None:
+        return True
+    try:
+        return node_id in page_questions.tags(row.snapshot.html)
+    except PageError:
+        return True
 
 
 def _read_decision(said: Any) -> tuple[str, str, DoneInstead | None]:

@@ -172,6 +172,15 @@ class HeldStep(models.Model):
         return {"operation": self.operation, "node_id": self.node_id or None, "value": self.value}
 
     @property
+    def done_instead(self) -> str:
+        """What a person put in the place of the held action, in words; "" where nobody did."""
+        if self.state != self.State.CHANGED:
+            return ""
+        action = self.action
+        parts = (action["operation"], action["node_id"] and f"element {action['node_id']}", action["value"])
+        return " ".join(part for part in parts if part)
+
+    @property
     def outcome(self) -> str:
         """Who decided what, in words; "" where it still waits."""
         who = f" by {self.decided_by}" if self.decided_by else ""

@@ -62,6 +62,7 @@ def test_of_several_people_one_decides_and_the_others_are_told_who(episode: Traj
         {"state": "approved", "instead": {"operation": "CLICK", "node_id": "7", "value": ""}},
         {"state": "changed", "instead": {"operation": "FLY", "node_id": "7", "value": ""}},
         {"state": "changed", "instead": {"operation": 1}},
+        {"state": "changed", "instead": {"operation": "CLICK", "node_id": "99", "value": ""}},
         {"state": "expired"},
         {"state": "approved", "reason": "x" * 501},
         {"state": "approved", "more": 1},
@@ -129,8 +130,14 @@ def test_a_held_step_is_approved_changed_and_refused_by_keys(app_server, page, s
     row = hold(episode)
     page.reload()
     page.keyboard.press("e")
-    bar.get_by_label("element").fill("7")
+    bar.get_by_label("Element").fill("99999")
     page.keyboard.press("Enter")
+    expect(page.locator("#said")).to_have_text("There is no element 99999 on this page.")
+    for name in ("Operation", "Element", "Value"):
+        assert bar.get_by_label(name).bounding_box()["width"] > 60
+    page.frame_locator("#page iframe").get_by_text("Change berth").click()
+    expect(bar.get_by_label("Element")).to_have_value("7")
+    bar.get_by_label("Element").press("Enter")
     expect(bar).to_be_hidden()
     row.refresh_from_db()
     assert row.state == "changed"

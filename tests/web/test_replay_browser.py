@@ -430,6 +430,21 @@ def test_what_was_predicted_of_the_recorded_action_stands_beside_what_happened(p
     predicted, happened = side.locator(".beside > div").all()
     expect(predicted).to_have_text("Predictedadded heading 'Boxes near you'")
     expect(happened.locator("li.added")).to_contain_text(["Boxes near you"])
+    assert happened.bounding_box()["width"] > 250, "there is no room for two columns"
+    row.branches[1]["prediction"] = "\n".join(f"button 'Book film {number}'" for number in range(500))
+    row.save(update_fields=["branches"])
+    at(0)
+    assert side.evaluate("side => side.scrollHeight") < 2500, "a whole page that was predicted is read in a box"
+    side.get_by_text("Elements by which the next page differs").click()
+    predicted.locator("p").focus()
+    page.keyboard.press("End")
+    page.wait_for_timeout(500)  # it scrolls smoothly
+    assert predicted.locator("p").evaluate("told => told.scrollTop") > 3000
+    row.branches[1] |= {"prediction": "the only action drawn", "value": None}
+    row.save(update_fields=["branches"])
+    at(0)
+    expect(side.get_by_text("What really happened")).to_be_visible()
+    expect(side.locator(".beside")).to_have_count(0)
     row.branches = row.branches[:1]
     row.save(update_fields=["branches"])
     at(0)

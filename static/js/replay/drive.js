@@ -47,7 +47,7 @@ import { call, Refused } from "../shared/server.js";
 /** @typedef {{operation: string, node_id?: string | null, value?: string, point?: [number, number] | null}} Wanted */
 
 const BEAT_MS = 20000; // a lease outlasts two that are lost
-const OPERATIONS = ["CLICK", "TYPE", "SELECT", "PRESS", "HOVER", "SCROLL", "DRAG", "SAY", "STOP"];
+export const OPERATIONS = ["CLICK", "TYPE", "SELECT", "PRESS", "HOVER", "SCROLL", "DRAG", "SAY", "STOP"];
 const SCROLLED_MS = 250; // turns of a wheel within it are one
 
 export class DriveBar {

@@ -2,6 +2,7 @@
 // The database is the truth: of several people one decides, and the others are told who did.
 import { make } from "../shared/elements.js";
 import { call } from "../shared/server.js";
+import { OPERATIONS } from "./drive.js";
 
 /**
  * @typedef {{
@@ -22,7 +23,13 @@ import { call } from "../shared/server.js";
 export class HeldBar {
   /**
    * @param {HTMLElement} root
-   * @param {{may: boolean, url: string, say: (text: string) => void, onDecided: () => void}} options
+   * @param {{
+   *   may: boolean,
+   *   url: string,
+   *   say: (text: string) => void,
+   *   onDecided: () => void,
+   *   onHeld: () => void,
+   * }} options
    */
   constructor(root, options) {
     this.root = root;
@@ -47,6 +54,7 @@ export class HeldBar {
     this.held = held ?? null;
     this.root.hidden = !this.held;
     this.root.replaceChildren();
+    this.options.onHeld();
     if (!this.held) return;
     const { words, representation, why, sure } = this.held;
     this.left = make("span.tag.warn", {}, "held");
@@ -84,27 +92,41 @@ export class HeldBar {
     this.left.textContent = `held · ${minutes}:${String(seconds % 60).padStart(2, "0")} left`;
   }
 
+  /** Name the element of the action that is done instead, where somebody is choosing it. @param {string} node */
+  pick(node) {
+    if (!this.element?.isConnected) return;
+    this.element.value = node;
+    this.element.focus();
+  }
+
   /** Fields for the action that is done instead, filled with the one that is held. */
   #change() {
     if (!this.held || !this.options.may || this.root.querySelector("form")) return;
-    /** @param {string} name @param {string} value */
-    const field = (name, value) =>
-      make("input", { name, type: "text", value, "aria-label": name, placeholder: name, size: 9 });
+    const { operation: held, node_id: node, value: typed } = this.held;
+    const operation = make(
+      "select",
+      {},
+      ...OPERATIONS.map((name) => make("option", name === held ? { selected: true } : {}, name)),
+    );
+    const element = make("input", { type: "text", value: node, size: 8 });
+    const value = make("input.value", { type: "text", value: typed });
     const form = make(
       "form",
       {},
-      field("operation", this.held.operation),
-      field("element", this.held.node_id),
-      field("value", this.held.value),
+      make("label", {}, "Operation ", operation),
+      make("label", {}, "Element ", element),
+      make("label.wide", {}, "Value ", value),
       make("button.btn.primary", {}, "Do this instead"),
+      make("span.muted", {}, "A click on the page names the element."),
     );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      const [operation, node, value] = [...form.querySelectorAll("input")].map((one) => one.value.trim());
-      this.#decide("changed", { operation, node_id: node, value });
+      const [node_id, said] = [element.value.trim(), value.value.trim()];
+      this.#decide("changed", { operation: operation.value, node_id, value: said });
     });
     this.root.append(form);
-    /** @type {HTMLInputElement} */ (form.querySelector("input[name=element]")).focus();
+    this.element = element;
+    element.focus();
   }
 
   /** @param {string} state @param {Record<string, string>} [instead] */

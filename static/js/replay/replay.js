@@ -22,7 +22,7 @@ const film = new FilmStrip(element("film"), store, { screenshots: data.pictured 
 const page = new SnapshotPane(element("page"), {
   url: data.url,
   onKey: press,
-  onPick: (node) => side.pick(node),
+  onPick: (node) => (side.pick(node), held.pick(node)),
   onExpired: () => reload(),
   awaited,
 });
@@ -48,6 +48,7 @@ const held = new HeldBar(element("held"), {
   url: data.held_url,
   say,
   onDecided: () => feed.ask(),
+  onHeld: () => side.tellHeld(held.held),
 });
 const drive = new DriveBar(
   {

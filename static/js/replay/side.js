@@ -19,6 +19,7 @@ import {
   stageRow,
   told,
 } from "./records.js";
+import { action, corrections, happened, prediction, reword, undecided } from "./decided.js";
 
 const STAGES = ["observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act"];
 const LISTED = 8;
@@ -63,10 +64,9 @@ export class SidePane {
   /** @param {any} detail of the server; null while the step is not decided @param {string} [mark] */
   show(detail, mark) {
     this.detail = detail;
+    this.mark = mark;
     if (!detail) {
-      const said =
-        mark === "running" ? "The agent is deciding this step; it appears here when it is stored." : "Not decided yet.";
-      this.#fill(section("Decision", null, make("p.muted", {}, said)));
+      this.#fill(section("Decision", null, ...undecided(mark, this.held)));
       return;
     }
     if (!this.options.gold) {
@@ -84,6 +84,12 @@ export class SidePane {
       this.#stages(detail),
     ];
     this.#fill(...sections);
+  }
+
+  /** The action that waits for a person, or that none does any more. @param {import("./held.js").Held | null} held */
+  tellHeld(held) {
+    this.held = held;
+    if (!this.detail && this.mark) this.show(null, this.mark);
   }
 
   /** @param {...Node} sections */
@@ -294,7 +300,7 @@ export class SidePane {
         ...choice(branch, branches).map((words) => make("span.tag.predicted", {}, words)),
       );
       this.#point(head, branch.action.node_id);
-      return make("div", {}, head, branch.prediction ? make("p.muted.predicted", {}, branch.prediction) : null);
+      return make("div", {}, head, branch.prediction ? prediction("p.muted.predicted", branch.prediction) : null);
     });
     const best = branches.find((/** @type {any} */ branch) => branch.by_value);
     const other = best && !best.chosen ? make("p.note", {}, overruled(branches, done)) : null;
@@ -307,8 +313,11 @@ export class SidePane {
     if (step && !gold) return [];
     const content = make("div", {}, make("p.muted", {}, "Comparing the pages …"));
     const isDone = (/** @type {any} */ branch) => (step ? isRecorded(branch.action, gold) : branch.chosen);
-    const foreseen = branches.find((/** @type {any} */ branch) => branch.prediction && isDone(branch));
-    const shown = foreseen ? beside("Predicted", make("p", {}, foreseen.prediction), "Happened", content) : content;
+    const foreseen = branches.find(
+      (/** @type {any} */ branch) => branch.prediction && branch.value !== null && isDone(branch),
+    );
+    const told = foreseen && prediction("p.predicted", foreseen.prediction);
+    const shown = told ? beside("Predicted", told, "Happened", content) : content;
     const opened = folded("changes", "Elements by which the next page differs", shown, this.open);
     const address = step ? `/steps/${step}/changes/` : `${this.store.url}steps/${seq}/changes/`;
     opened.addEventListener("toggle", () => opened.open && this.#compare(content, address));
@@ -339,59 +348,4 @@ export class SidePane {
     const took = `${(milliseconds / 1000).toFixed(3)} s ${whose}${call ? ` · call ${call + 1}` : ""}`;
     return section("Stages", took, ...rows);
   }
-}
-
-/** Of a step without a recorded path: where and when it was, and what came of it. @param {Record<string, any>} step */
-function happened({ gold, url, happened_at: at, reward, outcome, call_index: call, done_by: person, trace }) {
-  if (gold) return null;
-  const told = {
-    "done by": person,
-    "agent proposed": person ? proposed(trace?.act?.proposed ?? []) : "",
-    page: url,
-    time: at ? new Date(at).toLocaleString("en") : "",
-    call: String(call + 1),
-    reward: reward === null ? "" : String(reward),
-    outcome,
-  };
-  return facts(Object.fromEntries(Object.entries(told).filter(([, text]) => text)));
-}
-
-/** What the agent would have done where a person acted. @param {{representation: string}[]} actions */
-function proposed(actions) {
-  return actions.map(({ representation }) => representation).join(", ") || "nothing";
-}
-
-/**
- * What people said of the gold of this step, each with the way to its correction.
- * @param {{corrections: {url: string, account: string, is_later: boolean}[]}} detail
- */
-function corrections({ corrections: listed }) {
-  return listed.map(({ url, account, is_later: isLater }) => {
-    const said = isLater ? `: ${account}. The agent is judged here by the gold before it.` : `: ${account}`;
-    return make("p.correction", {}, make("a.link", { href: url }, "Correction"), said);
-  });
-}
-
-/** The ways to say that the recorded action, what the user says, or where the turn begins is wrong. @param {{gold: object | null, step: number | null}} detail */
-function reword({ gold, step }) {
-  if (!gold || step === null) return null;
-  return make(
-    "p",
-    {},
-    make("a.link flag", { href: `/steps/${step}/#action` }, "The recorded action is wrong"),
-    " · ",
-    make("a.link reword", { href: `/steps/${step}/#wording` }, "The wording or the cut is wrong"),
-  );
-}
-
-/** @param {import("../shared/elements.js").Action} one */
-function action(one) {
-  const { operation, name, value } = actionParts(one);
-  return make(
-    "span",
-    { title: one.action_repr },
-    make("b", {}, operation),
-    value ? ` “${value}” ` : " ",
-    name ? make("span.muted", {}, value ? `in ${name}` : name) : null,
-  );
 }

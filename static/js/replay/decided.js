@@ -1,0 +1,79 @@
+// What the right pane says of one decision: what was done, what came of it and what people said of its gold.
+import { actionParts, make } from "../shared/elements.js";
+import { facts } from "./records.js";
+
+const LONG_PREDICTION = 400;
+
+/** What was predicted, a line each. A whole page is read by scrolling in it. @param {string} look @param {string} text */
+export function prediction(look, text) {
+  const made = make(look, {}, text);
+  if (text.length > LONG_PREDICTION) made.tabIndex = 0;
+  return made;
+}
+
+/** Of a step without a recorded path: where and when it was, and what came of it. @param {Record<string, any>} step */
+export function happened({ gold, url, happened_at: at, reward, outcome, call_index: call, done_by: person, trace }) {
+  if (gold) return null;
+  const told = {
+    "done by": person,
+    "agent proposed": person ? proposed(trace?.act?.proposed ?? []) : "",
+    page: url,
+    time: at ? new Date(at).toLocaleString("en") : "",
+    call: String(call + 1),
+    reward: reward === null ? "" : String(reward),
+    outcome,
+  };
+  return facts(Object.fromEntries(Object.entries(told).filter(([, text]) => text)));
+}
+
+/** What the agent would have done where a person acted. @param {{representation: string}[]} actions */
+function proposed(actions) {
+  return actions.map(({ representation }) => representation).join(", ") || "nothing";
+}
+
+/**
+ * What people said of the gold of this step, each with the way to its correction.
+ * @param {{corrections: {url: string, account: string, is_later: boolean}[]}} detail
+ */
+export function corrections({ corrections: listed }) {
+  return listed.map(({ url, account, is_later: isLater }) => {
+    const said = isLater ? `: ${account}. The agent is judged here by the gold before it.` : `: ${account}`;
+    return make("p.correction", {}, make("a.link", { href: url }, "Correction"), said);
+  });
+}
+
+/** The ways to say that the recorded action, what the user says, or where the turn begins is wrong. @param {{gold: object | null, step: number | null}} detail */
+export function reword({ gold, step }) {
+  if (!gold || step === null) return null;
+  return make(
+    "p",
+    {},
+    make("a.link flag", { href: `/steps/${step}/#action` }, "The recorded action is wrong"),
+    " · ",
+    make("a.link reword", { href: `/steps/${step}/#wording` }, "The wording or the cut is wrong"),
+  );
+}
+
+/** @param {import("../shared/elements.js").Action} one */
+export function action(one) {
+  const { operation, name, value } = actionParts(one);
+  return make(
+    "span",
+    { title: one.action_repr },
+    make("b", {}, operation),
+    value ? ` “${value}” ` : " ",
+    name ? make("span.muted", {}, value ? `in ${name}` : name) : null,
+  );
+}
+
+/** Of a step that is not stored yet. @param {string | undefined} mark @param {import("./held.js").Held | null | undefined} held */
+export function undecided(mark, held) {
+  if (mark !== "running") return [make("p.muted", {}, "Not decided yet.")];
+  if (!held) return [make("p.muted", {}, "The agent is deciding this step; it appears here when it is stored.")];
+  const { representation, words, why, by, sure } = held;
+  const shown = { action: representation, "held as it": words, because: why, "found by": by };
+  return [
+    make("p", {}, "The agent has decided, and waits for a person. What it considered appears here once it is done."),
+    facts(sure === null ? shown : { ...shown, prediction: `${Math.round(100 * sure)} % sure` }),
+  ];
+}
