@@ -24,10 +24,11 @@ class Drives:
         self.given_up: list[ActingEpisode] = []
 
     @property
-    def anybody_there(self) -> bool:
-        """Whether a page of somebody who has stopped an episode was open a short while ago."""
-        episodes = self.browsers.active.values()
-        return any(episode.drive is not None and episode.drive.is_leased for episode in episodes)
+    def anybody_drives(self) -> bool:
+        """Whether somebody acts in an episode whose page was open a short while ago: one action soon follows another,
+        while who is to say something reads and thinks first."""
+        drives = [episode.drive for episode in self.browsers.active.values() if episode.drive is not None]
+        return any(drive.state == Drive.State.DRIVEN and drive.is_leased for drive in drives)
 
     def look(self) -> None:
         """Stop the episodes that people have stopped since the last round, and let those go on that were handed

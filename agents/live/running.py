@@ -151,7 +151,7 @@ class LiveRun:
         worker."""
         now = time.monotonic()
         self.idle_since = self.idle_since or now
-        if now - self.idle_since > (DRIVEN_SECONDS if self.drives.anybody_there else WAITING_SECONDS):
+        if now - self.idle_since > (DRIVEN_SECONDS if self.drives.anybody_drives else WAITING_SECONDS):
             raise stopping.SliceOver
         time.sleep(HELD_POLL)
 

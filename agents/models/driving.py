@@ -8,6 +8,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import models, transaction
 from django.db.models import Q
+from django.db.models.functions import Now
 
 from agents.models.guarding import CannotDecide, HeldStep
 from agents.models.talking import CannotDrive, Talked
@@ -41,6 +42,14 @@ class DriveQuerySet(LeaseQuerySet["Drive"]):
         """The open ones, by trajectory; without the pictures."""
         rows = self.open().filter(trajectory__in=list(trajectories)).select_related("person").defer("picture")
         return {row.trajectory_id: row for row in rows}
+
+    def thinking(self) -> Self:
+        """Drives in which the agent stands still, and nothing was asked for: what comes next is for a person to say."""
+        return self.open().filter(stands_at__isnull=False, asked__isnull=True, until__gt=Now())
+
+    def just_done(self, since: datetime) -> Self:
+        """Drives that people have ended lately, and those in which they wait for an action to be done."""
+        return self.filter(Q(ended_at__gt=since) | Q(asked__isnull=False, state__in=Drive.OPEN))
 
     def said(self) -> Self:
         """Drives in which the user said something, or ended the conversation; the last one first."""

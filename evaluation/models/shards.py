@@ -5,14 +5,16 @@ from datetime import timedelta
 from typing import Self
 
 from django.db import models, transaction
-from django.db.models import Max, Q, Sum
+from django.db.models import Exists, Max, OuterRef, Q, Sum
 from django.utils import timezone
 
 from agents.encoders.memory_limits import inference_advice
-from agents.models import Run, RunTally
+from agents.models import Drive, Run, RunTally
+from agents.models.awaited import awaits_people
 from agents.runs import events
 from annotations.hosts.identity import shown
 from annotations.models import Conversation, Leased, LeasedQuerySet
+from annotations.models.jobs.worker_leases import WAITING_SECONDS
 from annotations.shown_progress import ago_text
 
 TELL_AGAIN = timedelta(minutes=2)  # one that waits longer than this gets another message
@@ -41,9 +43,15 @@ class ShardQuerySet(LeasedQuerySet["Shard"]):
         """Waiting shards that are new. After WATCHED_FOR none holds up long work, as then no worker could take it."""
         return self.waiting().filter(created_at__gt=timezone.now() - WATCHED_FOR)
 
+    def watched(self) -> Self:
+        """Waiting shards that somebody watches; without those that go on only when people have said something."""
+        return self.waiting().filter(is_watched=True).exclude(awaits_people("run"))
+
     def just_watched(self) -> Self:
-        """Those of them that somebody watches."""
-        return self.just_asked().filter(is_watched=True)
+        """Those of them that are new, or whose person has just said something."""
+        since = timezone.now() - WATCHED_FOR
+        heard = Drive.objects.just_done(since).filter(trajectory__run=OuterRef("run"))
+        return self.watched().filter(Q(created_at__gt=since) | Exists(heard))
 
     def open(self) -> Self:
         """Shards that wait or are worked on."""
@@ -115,6 +123,12 @@ class ShardQuerySet(LeasedQuerySet["Shard"]):
         stored already."""
         return self.filter(state=Shard.State.RUNNING, is_loaded=True).aggregate(n=Sum("step_count"))["n"] or 0
 
+    def are_left(self) -> bool:
+        """Whether shards wait and no worker has been at any of them for a while."""
+        lately = timezone.now() - timedelta(seconds=WAITING_SECONDS)
+        at_work = Q(state=Shard.State.RUNNING) | Q(heartbeat_at__gt=lately) | Q(finished_at__gt=lately)
+        return self.waiting().exists() and not self.filter(at_work).exists()
+
     def phase_text(self, **which: bool) -> str:
         """What a worker does before its first results, as "loading models"; "" where none says."""
         at_work = self.filter(state=Shard.State.RUNNING, **which).exclude(phase="")
@@ -159,7 +173,15 @@ class Shard(Leased):
 
     @property
     def work(self) -> str:
-        return "the steps of another run"
+        if not self.is_watched:
+            return "the steps of another run"
+        return "a person at work with an agent" if self.run.dataset.is_live else "an agent that somebody watches"
+
+    def worker_text(self, *, turn_is_told: bool = False) -> str:
+        if self.state == self.State.QUEUED and type(self).objects.filter(awaits_people("run"), pk=self.pk).exists():
+            drive = Drive.objects.thinking().filter(trajectory__run=self.run_id).first()
+            return f"{drive.words if drive else 'waits for a decision'}; its worker does other work meanwhile"
+        return super().worker_text(turn_is_told=turn_is_told)
 
     def tell(self, phase: str, *, loaded: bool = False) -> None:
         """Store what the worker does now, and whether its models are loaded; nothing where another has taken the shard
@@ -169,7 +191,7 @@ class Shard(Leased):
     def makes_way(self) -> bool:
         """Whether this shard should be put back because another waits that somebody watches, and nobody watches this
         one."""
-        return not self.is_watched and type(self).objects.waiting().filter(is_watched=True).exists()
+        return not self.is_watched and type(self).objects.watched().exists()
 
     def is_decided(self) -> bool:
         """Whether nothing is left to decide in its conversations."""

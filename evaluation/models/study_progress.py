@@ -34,7 +34,7 @@ class StudyProgress:
         runs, state, (done, failed, total) = self.runs, self.state, self.runs.how_far()
         left, total = total - done, total + self._steps_of_each(total) * len(self.coming)
         is_open = state in Run.OPEN
-        label = "waiting" if state == Run.State.QUEUED else Run.State(state).label
+        label = "waiting" if state == Run.State.QUEUED or self._is_held_up(state) else Run.State(state).label
         label = "cancelling" if self.is_cancelling and is_open else label
         version = " ".join(f"{run.pk}:{run.state}" for run in runs) + f" {self.is_cancelling} {len(self.coming)}"
         fields = {
@@ -49,6 +49,11 @@ class StudyProgress:
         bar = ((done - failed) / whole, failed / whole, min(whole - done, held) / whole)
         return ShownProgress(is_open, version, fields | of_each, bar)
 
+    def _is_held_up(self, state: str) -> bool:
+        """Whether it has begun, and no worker has been at it for a while, as between two shards there is none for a
+        moment."""
+        return state == Run.State.RUNNING and self._shards().are_left()
+
     def _steps_of_each(self, total: int) -> int:
         """The steps of a recipe without a run yet: as many as of one that has its runs."""
         return total // max(1, len({run.recipe_name for run in self.runs}))
@@ -60,6 +65,8 @@ class StudyProgress:
         if state not in Run.OPEN:
             ended = self.runs.ended_at()
             return [f"finished {ago_text(ended)}" if ended else ""]
+        if self._is_held_up(state):
+            return [self._shards().workers_text(), self._coming_text()]
         return [*self._pace(left), self._coming_text()]
 
     def _awaited(self) -> list[str]:

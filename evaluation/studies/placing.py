@@ -1,10 +1,11 @@
 """Which shard a worker takes when it is woken up, and on which host a shard is best done. A shard that somebody watches
-goes before all others."""
+goes before all others, and after all others while it waits for that person to say something."""
 
 from typing import Any
 
 from agents.encoders import weights
 from agents.models import TrainedModel
+from agents.models.awaited import awaits_people
 from agents.recipes import literature
 from agents.stages.registry import installed
 from annotations.jobs.placement import Needs, better_queue, held_here, preferred
@@ -40,12 +41,13 @@ def queue_for(shard: Shard) -> str | None:
 
 def best_of(shard_id: int) -> int:
     """The shard to decide when a message names `shard_id`: a waiting one that somebody watches; else the named one, if
-    this host holds its weights; else a waiting one whose weights it holds. The message of that one wakes up a worker
-    who then finds the named one."""
+    this host holds its weights; else a waiting one whose weights it holds; last those that wait for people. The message
+    of that one wakes up a worker who then finds the named one."""
     waiting = Shard.objects.claimable().exclude(published_at=None).select_related("run").order_by("published_at", "id")
-    if (watched := waiting.filter(is_watched=True).first()) is not None:
+    if (watched := waiting.watched().first()) is not None:
         return watched.pk
-    rows = sorted(waiting[:LOOKED_AT], key=lambda shard: shard.pk != shard_id)
+    resting = set(waiting.filter(awaits_people("run")).values_list("pk", flat=True))
+    rows = sorted(waiting[:LOOKED_AT], key=lambda shard: (shard.pk in resting, shard.pk != shard_id))
     if not rows:
         return shard_id
     wanted = [(shard.pk, names_of(shard.run.recipe)) for shard in rows]

@@ -131,6 +131,33 @@ def test_what_is_said_just_before_a_pause_is_heard_and_the_pause_holds(episode, 
 
 
 @pytest.mark.slow
+def test_the_worker_is_given_back_while_the_user_thinks_with_their_page_open(
+    episode, agent, worker, monkeypatch
+) -> None:
+    given_back: list[str] = []
+    park = running.LiveRun._park
+
+    def noted(run: running.LiveRun) -> None:
+        given_back.append(Drive.objects.open().get().words)
+        park(run)
+
+    monkeypatch.setattr(running, "WAITING_SECONDS", 0.0)
+    monkeypatch.setattr(running.LiveRun, "_park", noted)
+    thread = worker()
+    drive, token = taken(standing())
+    before = len(given_back)
+    end = time.monotonic() + 30
+    while len(given_back) < before + 2 and time.monotonic() < end:
+        time.sleep(0.05)
+    drive.say(token, "Wave again.")
+    drive, token = taken(standing())
+    drive.end_talk(token, True)
+    thread.join(60)
+    assert set(given_back[before : before + 2]) == {"waits for ada to say the next instruction"}
+    assert agent.asked == ["Wave."] * 2 + ["Wave again."] * 2, "it went on where it was"
+
+
+@pytest.mark.slow
 def test_a_browser_that_dies_in_a_later_turn_ends_the_conversation_and_replays_nothing(
     episode, agent, worker, monkeypatch
 ) -> None:

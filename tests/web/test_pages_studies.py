@@ -104,7 +104,7 @@ def test_the_time_left_of_what_goes_on_later_is_with_what_comes_before_it() -> N
     Run.objects.filter(pk=before.pk).update(created_at=run.created_at - timedelta(seconds=1))
     Run.objects.filter(pk=run.pk).update(state="running", step_count=12, started_at=now - timedelta(seconds=6))
     shard = factories.make_shard(run, heartbeat_at=now)
-    assert "about 56 s left · waits for a worker to go on" in study.progress().fields["detail"]
+    assert "about 56 s left · waits to go on, last worked on" in study.progress().fields["detail"]
     type(shard).objects.update(state="running")
     assert re.search("about [67] s left", study.progress().fields["detail"])
 
@@ -143,6 +143,7 @@ def test_a_study_of_which_nothing_runs_waits_and_says_for_what() -> None:
     said = study.progress().fields["detail"]
     assert re.fullmatch(r"waiting for 1 min 3\d s · its turn comes in about 1 s: 1 run first", said), said
     Run.objects.filter(pk=waiting.pk).update(state="running", started_at=timezone.now())
+    Shard.objects.filter(run=waiting).update(state="running", heartbeat_at=timezone.now())
     assert study.progress().fields["state_label"] == "running"
 
 

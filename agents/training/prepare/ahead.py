@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from agents.cookbook import starters
 from agents.models import Run
+from agents.models.awaited import awaits_people
 from annotations.models import Job, Split
 from annotations.shown_progress import about_text, span_text
 from annotations.text.amounts import amount
@@ -82,11 +83,13 @@ class QueuedRun:
 
 class WorkQueue:
     """All work that waits for the worker `gpu` or is done by it now. A queue is made for one page, as it is read once.
-    Work is done in the order in which it was asked for, by one worker: more of them are faster."""
+    Work is done in the order in which it was asked for, by one worker: more of them are faster. Conversations whose
+    person is to say something hold nothing up."""
 
     def __init__(self) -> None:
         jobs = [job for job in Job.objects.unfinished().select_related("dataset") if job.queue == "gpu"]
-        runs = list(Run.objects.open().with_progress().select_related("dataset"))
+        going = Run.objects.open().exclude(awaits_people("pk"))
+        runs = list(going.with_progress().select_related("dataset"))
         paces = Run.objects.seconds_per_step_of({run.recipe_name for run in runs}) if runs else {}
         works: list[tuple[Job | Run, float | None]] = [(job, QueuedJob(job).left) for job in jobs]
         works += [(run, QueuedRun(run, paces.get(run.recipe_name)).left) for run in runs]

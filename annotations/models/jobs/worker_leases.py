@@ -215,7 +215,7 @@ class Leased(Loading):
         if later := self.later_text():
             return later
         if self.heartbeat_at:
-            return f"waits for a worker to go on, last heard {ago_text(self.heartbeat_at)}"
+            return f"waits to go on, last worked on {ago_text(self.heartbeat_at)}{self._why(turn_is_told)}"
         waited = (timezone.now() - self.created_at).total_seconds()
         return f"waiting for {span_text(waited)}{self._why(turn_is_told) if waited >= WAITING_SECONDS else ''}"
 

@@ -1,0 +1,110 @@
+"""While an agent waits for its person to say something, its worker does what else waits; once they have said it, the
+worker comes back before all else."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from agents.guard.policy import Risk
+from agents.models import Drive, HeldStep, Run
+from agents.training.prepare.ahead import WorkQueue
+from annotations.jobs import stopping
+from annotations.models import Role
+from evaluation import tasks
+from evaluation.models import Shard, Study
+from evaluation.models.shards import WATCHED_FOR
+from evaluation.studies import placing
+from evaluation.studies.taking_part.talking import talk
+from tests import factories
+from tests.evaluation.study_rows import make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def talked(db) -> Shard:
+    """The conversation that ada has with an agent, which waits for her since her page was read by a worker."""
+    project = factories.make_project(slug="talked")
+    ada = factories.make_user(Role.ADMIN, project, username="ada")
+    episode = talk(ada, project, "grounded", "nordline", "Wave.").trajectory
+    Run.objects.update(state=Run.State.RUNNING)
+    waits = {"waits": "turn", "until": Drive.later(), "stands_at": timezone.now()}
+    Drive.objects.create(trajectory=episode, person=ada, **waits)
+    shard = Shard.objects.get()
+    Shard.objects.update(published_at=timezone.now(), heartbeat_at=timezone.now())
+    return shard
+
+
+@pytest.fixture
+def other(talked: Shard, hash_encoder) -> Run:
+    """A run that was asked for later."""
+    dataset = factories.make_dataset(talked.run.dataset.project)
+    factories.make_conversation(1, 2, dataset=dataset)
+    run = make_study(dataset).runs.get()
+    run.shards.update(published_at=timezone.now())
+    return run
+
+
+def watched() -> bool:
+    stopping.forget()
+    return stopping.makes_way()
+
+
+def test_a_study_goes_on_while_nothing_but_words_is_waited_for(talked: Shard, other: Run) -> None:
+    assert placing.best_of(talked.pk) == other.shards.get().pk
+    assert not other.shards.get().makes_way()
+    assert not watched()
+    tasks.run_shard(talked.pk)
+    assert (other.steps.count(), other.shards.get().state) == (2, "done")
+    assert placing.best_of(talked.pk) == talked.pk, "nothing else waits"
+
+
+def test_what_was_said_is_heard_before_all_else(talked: Shard, other: Run) -> None:
+    Shard.objects.update(created_at=timezone.now() - WATCHED_FOR)
+    drive = Drive.objects.get()
+    drive = Drive.objects.take(drive.trajectory, drive.person, Drive.State.PAUSED)
+    assert not other.shards.get().makes_way(), "her page is open, and she has said nothing"
+    drive.say(str(drive.lease_token), "Wave again.")
+    assert other.shards.get().makes_way()
+    assert placing.best_of(other.shards.get().pk) == talked.pk
+    assert watched(), "trainings make way, too, though it was begun a while ago"
+
+
+def test_a_silence_that_was_too_long_is_ended_by_the_worker(talked: Shard, other: Run) -> None:
+    Drive.objects.update(until=timezone.now() - timedelta(seconds=1))
+    assert other.shards.get().makes_way()
+    assert placing.best_of(other.shards.get().pk) == talked.pk
+
+
+def test_a_held_step_of_such_a_conversation_holds_up_nothing_either(talked: Shard, other: Run) -> None:
+    Drive.objects.all().delete()
+    assert other.shards.get().makes_way(), "its agent acts"
+    risk, done = Risk("pay", "it says so", "page"), {"operation": "CLICK", "node_id": "1", "value": ""}
+    held = HeldStep.objects.hold(talked.run.trajectories.get(), done, "Pay", risk, 60.0)
+    assert not other.shards.get().makes_way()
+    held.decide(Study.objects.first().created_by, HeldStep.State.APPROVED)
+    assert other.shards.get().makes_way()
+
+
+def test_the_pages_of_both_say_what_they_wait_for(talked: Shard, other: Run) -> None:
+    mine, waiting = Study.objects.order_by("pk")
+    says = mine.progress().fields["detail"]
+    assert "waits for ada to say the next instruction; its worker does other work meanwhile" in says
+    Run.objects.filter(pk=other.pk).update(state="running", started_at=timezone.now() - timedelta(minutes=3))
+    other.shards.update(heartbeat_at=timezone.now() - timedelta(minutes=1))
+    Shard.objects.claim(talked.pk)
+    told = waiting.progress().fields
+    assert told["state_label"] == "waiting"
+    assert (
+        "waits to go on, last worked on 1 min ago; its turn comes after a person at work with an agent"
+        in (told["detail"])
+    )
+    other.shards.update(heartbeat_at=timezone.now())
+    assert waiting.progress().fields["state_label"] == "running", "its worker was there a moment ago"
+
+
+def test_it_is_not_counted_among_what_comes_first(talked: Shard, other: Run) -> None:
+    assert not WorkQueue().before(other)
+    Drive.objects.all().delete()
+    assert WorkQueue().before(other).runs == 1
