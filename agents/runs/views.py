@@ -13,7 +13,7 @@ from agents.models import Run
 from agents.recipes import differences, literature
 from agents.runs import writers
 from agents.runs.finding import find_steps
-from agents.stages.registry import may_overrule
+from agents.stages.registry import may_overrule, ranks_only
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.paging import page_of
@@ -43,6 +43,7 @@ def run(request: HttpRequest, pk: int) -> HttpResponse:
         "study": found.newest_study(),
         "has_recipe": found.recipe_name in saved.names(request.user),
         "gold": gold,
+        "ranks_only": ranks_only(found.recipe),
         "overruled": found.steps.overruled().count() if gold and overrules else None,
         "found": find_steps(signed_in(request), found, request.GET.get("find", "")) if gold else None,
         "error": rights.message(found.error, found.dataset.project_id, found.split),

@@ -1,6 +1,6 @@
 """What the kinds of a recipe say, each of what it is asked. Core."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agents.prompts.catalogue import misfit
@@ -53,6 +53,12 @@ def planner_named(kind: str) -> type[Planning] | None:
     """The kind of `plan` of that name; None where there is none."""
     planner = kinds()["plan.kind"].get(kind)
     return planner if planner is not None and issubclass(planner, Planning) else None
+
+
+def ranks_only(recipe: Mapping[str, Any]) -> bool:
+    """Whether an agent by this recipe, as a run stores it, ranks elements and plans no operation."""
+    planner = planner_named(recipe.get("plan", {}).get("kind", ""))
+    return planner is not None and planner.ranks_only
 
 
 def trained_on_prompts() -> list[str]:

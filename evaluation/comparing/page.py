@@ -32,6 +32,7 @@ def differences(request: HttpRequest, runs: Sequence[Run]) -> dict[str, Any]:
     page = page_of(request, rows)
     named = Conversation.objects.select_related("website").in_bulk([row.conversation for row in page])
     return {
+        "of_elements": found.of_elements,
         "paired": found.paired() if gold else [],
         "slices": _by_kind(found) if gold else [],
         "page": page,

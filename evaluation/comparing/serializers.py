@@ -22,7 +22,8 @@ class ComparedRunSerializer(serializers.Serializer):
 
 
 class PairedDifferenceSerializer(serializers.Serializer):
-    """Step success less that of the first run, over the steps that all decided; 95 % interval drawn by conversation."""
+    """Step success less that of the first run, over the steps that all decided; 95 % interval drawn by conversation.
+    Where one of the runs only ranks, right elements in place of right steps."""
 
     letter = serializers.CharField()
     value = serializers.FloatField()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from agents.models import Run, Trajectory, TrajectoryStep
+from agents.stages.registry import ranks_only
 from annotations.models import Conversation, Step, Turn
 from annotations.text.actions import in_words
 from evaluation.metrics.apart import caution
@@ -105,8 +106,8 @@ class ConversationDifference:
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """Step success of one run less that of the first, over the steps that both decided; the interval draws
-    conversations."""
+    """Step success of one run less that of the first, over the steps that both decided, of right elements alone where
+    one of the runs compared only ranks; the interval draws conversations."""
 
     letter: str
     value: float
@@ -143,8 +144,10 @@ class RunDifferences:
     def __init__(self, runs: Sequence[Run]) -> None:
         """Read the steps of all runs in one query: for 40,000 stored steps it takes about half a second."""
         self.runs = runs
+        self.of_elements = any(ranks_only(run.recipe) for run in runs)  # nothing else is told of every one of them
+        right = "element_correct" if self.of_elements else "success"
         column = {run.pk: place for place, run in enumerate(runs)}
-        fields = ("run_id", "trajectory__conversation_id", "seq", "success", "operation", "node_id", "value")
+        fields = ("run_id", "trajectory__conversation_id", "seq", right, "operation", "node_id", "value")
         rows = TrajectoryStep.objects.with_gold().filter(run__in=runs).values_list(*fields, "step__operation")
         decided: dict[SharedPlace, dict[int, tuple[bool, tuple[str, str, str]]]] = defaultdict(dict)
         self._operation: dict[SharedPlace, str] = {}  # of gold

@@ -34,11 +34,14 @@ class Judgement:
 
 def judge(action: Action | None, ranking: tuple[RankedCandidate, ...], gold: Gold) -> Judgement:
     """Judge an action. The element is right if it is any acceptable gold element; operation F1 compares "OP value"
-    (sources.md M6.1, punctuation left out)."""
+    (sources.md M6.1, punctuation left out). An element without an operation is what agents choose that only rank: the
+    step is right where that is."""
     rank = next((candidate.rank for candidate in ranking if candidate.node_id in gold.node_ids), None)
     if action is None:
         return Judgement(False, 0.0, False, rank)
     element = element_accuracy(action.node_id or "", gold.node_ids)
+    if not action.operation:
+        return Judgement(bool(element), 0.0, bool(element), rank)
     wanted = Action(gold.operation, None, gold.value).operation_text()
     f1 = operation_f1(action.operation_text(), wanted, strip_punctuation=True)
     return Judgement(bool(element), f1, bool(step_success(element, f1)), rank)

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 
 from agents.environments.task_sets import TALKING
 from agents.models import Run
+from agents.stages.registry import ranks_only
 from annotations.text.amounts import amount
 from evaluation.metrics.outcomes import Metric
 from evaluation.metrics.scores import MetricPreset
 from evaluation.models import Score
 from evaluation.scores.breakdowns import RunBreakdown, SiteBreakdown
-from evaluation.scores.tables import FULL_NAMES, PLOTTED, main_metrics, ranks_only
+from evaluation.scores.tables import FULL_NAMES, PLOTTED, main_metrics
 from evaluation.scores.taken import TakenSteps
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 300, 170, 34, 22, 8  # of a panel, pixels; axes lie within

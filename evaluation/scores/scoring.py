@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from agents.environments.task_sets import TALKING
 from agents.models import Run, TrajectoryStep
 from agents.recipes import literature
-from agents.stages.registry import judging_of
+from agents.stages.registry import judging_of, ranks_only
 from agents.types import Action, Decision
 from annotations.models import Step
 from evaluation.metrics import is_ranking, wants_operation
@@ -15,7 +15,6 @@ from evaluation.models import Score, Study
 from evaluation.scores.breakdowns import RunBreakdown, SiteBreakdown
 from evaluation.scores.judging import Gold, Judgement, judge, judge_as_published
 from evaluation.scores.live import episodes_of, live_metrics, turns_of
-from evaluation.scores.tables import ranks_only
 from evaluation.scores.weblinx import weblinx_metrics
 
 

@@ -3,12 +3,11 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from math import ceil, floor
-from typing import Any
 
 from agents.environments.task_sets import TALKING
 from agents.models import Run, Trajectory
 from agents.recipes.differences import changed_settings
-from agents.stages.registry import planner_named
+from agents.stages.registry import planner_named, ranks_only
 from annotations.text.amounts import amount
 from evaluation.metrics import WEBLINX_LABELS, label
 from evaluation.metrics.apart import caution, count_tied, times_as_many
@@ -136,12 +135,6 @@ def with_people(metrics: tuple[str, ...], scores: Iterable[Score]) -> tuple[str,
 def planners(runs: Iterable[Run]) -> set[str]:
     """The kinds of planners in the runs' recipes; those that only rank are not counted."""
     return {run.recipe.get("plan", {}).get("kind", "") for run in runs if not ranks_only(run.recipe)}
-
-
-def ranks_only(recipe: dict[str, Any]) -> bool:
-    """Whether an agent by this stored recipe ranks elements and plans no operation."""
-    planner = planner_named(recipe.get("plan", {}).get("kind", ""))
-    return planner is not None and planner.ranks_only
 
 
 def decide_turns(planners: Collection[str]) -> bool:

@@ -13,6 +13,7 @@ from agents.cookbook.starters import missing_of
 from agents.models import Run, Trajectory, TrajectoryStep
 from agents.models.steps import TrajectoryStepQuerySet
 from agents.recipes import differences, literature
+from agents.stages.registry import ranks_only
 from annotations.access import rules
 from annotations.access.rules import User
 from annotations.models import Correction
@@ -261,4 +262,5 @@ def _failing(run: Run, preset: MetricPreset) -> dict[str, Any]:
         judged = RunScores(run).outcomes(preset) if "rank" in run.recipe else []
         found = breakdown.computed(judged)
     total = sum(count for _, count in found["counts"])
-    return {"run": run, "settings": differences.changed_settings(run.recipe), "total": total} | found
+    of_run = {"run": run, "ranks_only": ranks_only(run.recipe), "settings": differences.changed_settings(run.recipe)}
+    return of_run | {"total": total} | found

@@ -75,6 +75,18 @@ def test_the_difference_is_of_the_steps_that_all_decided(first, second) -> None:
     assert RunDifferences([first.trajectory.run, second.run]).paired() == []
 
 
+def test_beside_a_run_that_only_ranks_right_elements_are_compared(first, second) -> None:
+    ranks = literature.to_dict(literature.get("deberta"))
+    Run.objects.filter(pk=second.run_id).update(recipe=ranks)
+    second.steps.filter(seq=4).update(operation="", success=True)
+    first.trajectory.steps.filter(seq=4).update(element_correct=True)  # of another operation than gold
+    runs = [Run.objects.get(pk=pk) for pk in (first.trajectory.run_id, second.run_id)]
+    (paired,) = RunDifferences(runs).paired()
+    assert (paired.only_first, paired.only_this) == (1, 0)
+    page = " ".join(client().get(f"/compare/{address(*runs)}").content.decode().split())
+    assert "Right elements against A" in page
+
+
 @pytest.mark.slow
 def test_the_interval_of_a_clear_difference_leaves_out_zero(db) -> None:
     dataset = factories.make_dataset()

@@ -33,6 +33,8 @@ RANKING = tuple(RankedCandidate(node_id, 1.0 - rank / 10, rank, "") for rank, no
         (Action("CLICK", "a"), Gold("CLICK", "", ()), Judgement(False, 1.0, False, None)),
         (Action("CLICK", None), Gold("CLICK", "", ()), Judgement(False, 1.0, False, None)),
         (None, Gold("CLICK", "", ("b",)), Judgement(False, 0.0, False, 1)),
+        (Action("", "a"), Gold("TYPE", "red shoes", ("a",)), Judgement(True, 0.0, True, 0)),
+        (Action("", "a"), Gold("CLICK", "", ("c",)), Judgement(False, 0.0, False, 2)),
     ],
     ids=[
         "right",
@@ -45,6 +47,8 @@ RANKING = tuple(RankedCandidate(node_id, 1.0 - rank / 10, rank, "") for rank, no
         "gold pruned",
         "no element at all",
         "no action",
+        "an element alone, right",
+        "an element alone, wrong",
     ],
 )
 def test_a_decision_is_judged_by_element_and_by_operation(action, gold, expected) -> None:

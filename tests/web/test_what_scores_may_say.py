@@ -58,6 +58,19 @@ def test_an_agent_that_only_ranks_has_no_score_that_asks_for_an_operation(datase
     assert drawn["recall"] == {"grounded", "deberta"}
 
 
+def test_steps_of_an_agent_that_only_ranks_are_right_by_their_element(dataset: Dataset) -> None:
+    ranks = decided(dataset, "deberta")
+    ranks.steps.filter(element_correct=True).update(operation="", success=True)
+    RunScores(ranks).store()
+    client = client_of(factories.make_user("admin", dataset.project))
+    study = source(client.get(f"/studies/{study_of(ranks).pk}/"))
+    failed = ranks.steps.filter(element_correct=False).count()
+    assert f"{failed} failed steps" in " ".join(study.split())
+    assert study.count('<td class="n faint" colspan="2">ranks only</td>') == 4, "one place of turns and three websites"
+    run = source(client.get(f"/runs/{ranks.pk}/"))
+    assert run.count('<span title="It ranks elements and plans no operation.">–</span>') == 3
+
+
 @pytest.mark.slow
 def test_a_study_of_agents_that_only_rank_compares_the_elements(dataset: Dataset) -> None:
     run = decided(dataset, "deberta")

@@ -54,7 +54,7 @@ class Planning(StageKind):
     fails_unasked: ClassVar[bool] = False  # published code asks only where the gold element is in reach (Q27)
     form: ClassVar[AnswerForm | None] = None  # how answers about some elements of a page at a time are written
     takes_told: ClassVar[bool] = False  # it uses what a ranking with `tells_best` hands on
-    ranks_only: ClassVar[bool] = False  # it plans no operation, so that no step of it can be right as a whole
+    ranks_only: ClassVar[bool] = False  # it plans no operation, so that its steps are right by their element alone
     takes_best: ClassVar[bool] = False  # it looks at the best element only, however many are kept
     acts_often: ClassVar[bool] = False  # one decision can be several actions
     of_turns: ClassVar[bool] = False  # it decides recorded WebLINX turns only
