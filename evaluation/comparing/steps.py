@@ -184,14 +184,13 @@ class RunDifferences:
             gained[place[0]].append(int(found[column][0]) - int(found[0][0]))
         sums = np.array([[sum(steps)] for steps in gained.values()], dtype=float)
         counts = np.array([[len(steps)] for steps in gained.values()], dtype=float)
-        low, high = intervals(sums, counts, self.runs[0].seed)
+        low, high = intervals(sums, counts, self.runs[0].seed, least=-1.0)
         every = [step for steps in gained.values() for step in steps]
-        only_one = len(gained) == 1  # says nothing of another conversation
         return PairedDifference(
             LETTERS[column],
             sum(every) / len(every),
-            -1.0 if only_one else float(low[0]),
-            1.0 if only_one else float(high[0]),
+            float(low[0]),
+            float(high[0]),
             sum(step < 0 for step in every),
             sum(step > 0 for step in every),
             len(every),

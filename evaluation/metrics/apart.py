@@ -29,15 +29,14 @@ def are_apart(better: IntervalValue, worse: IntervalValue) -> bool:
     return better.value - worse.value > _noise(better, worse)
 
 
-def count_tied(best_first: Sequence[IntervalValue | None]) -> int:
-    """How many estimates, from the first on, do not differ from the first beyond chance; 0 where the first stands
-    alone."""
-    tied = 0
-    for estimate in best_first:
-        if estimate is None or best_first[0] is None or are_apart(best_first[0], estimate):
-            break
-        tied += 1
-    return tied if tied > 1 else 0
+def tied(best_first: Sequence[IntervalValue | None]) -> list[int]:
+    """The places of the estimates that do not differ from the first beyond chance, its own among them; [] where it
+    stands alone. One of few conversations may be among them though a better one of many is not."""
+    first = best_first[0] if best_first else None
+    if first is None:
+        return []
+    found = [place for place, one in enumerate(best_first) if one is not None and not are_apart(first, one)]
+    return found if len(found) > 1 else []
 
 
 def times_as_many(better: IntervalValue, worse: IntervalValue) -> float | None:

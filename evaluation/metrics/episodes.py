@@ -7,6 +7,7 @@ above 0 take for the whole.
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
 
 import numpy as np
 
@@ -86,10 +87,9 @@ def measure(episodes: Sequence[EpisodeOutcome], seed: int = 0) -> list[Metric]:
     if any(one.by_people for one in episodes):
         columns["human_share"] = [np.mean([one.human_share for one in group]) for group in groups]
     values = np.array(list(columns.values()), dtype=float).T.reshape(len(groups), len(columns))
-    bounds = intervals(values, np.ones_like(values), seed)
-    if len(groups) == 1:  # nothing is known of another episode but the scale: a reward goes down to -1, steps go on
-        low, high = [0.0, -1.0, values[0, 2], 0.0], [1.0, 1.0, values[0, 2], 1.0]
-        bounds = np.stack([np.array(low[: len(columns)]), np.array(high[: len(columns)])])
+    # A reward goes down to -1, steps go on.
+    least, most = [0.0, -1.0, nan, 0.0][: len(columns)], [1.0, 1.0, nan, 1.0][: len(columns)]
+    bounds = intervals(values, np.ones_like(values), seed, least=least, most=most)
     means = values.mean(axis=0) if groups else np.zeros(len(columns))
     return [
         Metric(name, float(mean), float(low), float(high), len(groups), grouping)

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import nan
 
 import numpy as np
 
@@ -30,6 +31,7 @@ class LiveTurn:
         return self.needed and self.told_after is not None
 
 
+COUNTED = {"path_ratio", "side_effects", "told_after"}  # no shares: they may be above 1
 TurnShare = tuple[Callable[[LiveTurn], float], Callable[[LiveTurn], float]]
 SHARES: dict[str, TurnShare] = {
     "live_turn_success": (lambda turn: turn.reached, lambda turn: 1),
@@ -70,5 +72,6 @@ def _ratio(name: str, share: TurnShare, groups: dict[str, list[LiveTurn]], seed:
     if not len(counted):
         return None
     value = float(counted[:, 0].sum() / counted[:, 1].sum())
-    low, high = intervals(counted[:, :1], counted[:, 1:], seed)[:, 0]
-    return Metric(name, value, float(low), float(max(high, value)), len(counted), "conversation")
+    most = nan if name in COUNTED else 1.0
+    low, high = intervals(counted[:, :1], counted[:, 1:], seed, most=most)[:, 0]
+    return Metric(name, value, float(low), float(high), len(counted), "conversation")

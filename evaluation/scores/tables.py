@@ -10,7 +10,7 @@ from agents.recipes.differences import changed_settings
 from agents.stages.registry import planner_named, ranks_only
 from annotations.text.amounts import amount
 from evaluation.metrics import WEBLINX_LABELS, label
-from evaluation.metrics.apart import caution, count_tied, times_as_many
+from evaluation.metrics.apart import caution, tied, times_as_many
 from evaluation.metrics.ood import OOD, OOD_SPLITS, IntervalValue, ood_means
 from evaluation.models import Score
 
@@ -89,7 +89,7 @@ class ScoreTable:
     rows: list[RunRow] = field(default_factory=list)
     ticks: list[tuple[float, int]] = field(default_factory=list)  # pixel, percent
     sizes: list[str] = field(default_factory=list)
-    tied: int = 0  # so many rows from the best on cannot be told from it by their intervals
+    tied: list[RunRow] = field(default_factory=list)  # cannot be told from the best, the first of them, by intervals
     more: float | None = None  # with so many times as much data the first two of them would be told apart
 
     @property
@@ -208,8 +208,8 @@ def _sort_and_plot(table: ScoreTable, column: int | None, width: int, shown: lis
         return
     table.rows.sort(key=lambda row: -(cell.value if (cell := row.cells[column]) else -1.0))
     best_first = [row.cells[column] for row in table.rows]
-    table.tied = count_tied(best_first)
-    if table.tied and (first := best_first[0]) and (second := best_first[1]):
+    alike = tied(best_first)
+    if alike and (first := best_first[0]) and (second := best_first[alike[1]]):
         table.more = times_as_many(first, second)
     low = floor(min(score.low for score in shown) * 10) / 10
     high = max(ceil(max(score.high for score in shown) * 10) / 10, low + 0.1)
@@ -221,7 +221,9 @@ def _sort_and_plot(table: ScoreTable, column: int | None, width: int, shown: lis
     values = [low + place * step for place in range(int((high - low) / step + 1.001))]
     table.ticks = [(pixel(value), round(100 * value)) for value in values]
     table.rows = [replace(row, plot=_plot(row.cells[column], pixel)) for row in table.rows]
-    table.rows[: table.tied] = _on_one_band(table.rows[: table.tied])
+    table.tied = _on_one_band([table.rows[place] for place in alike])
+    for place, row in zip(alike, table.tied, strict=True):
+        table.rows[place] = row
 
 
 def _on_one_band(tied: list[RunRow]) -> list[RunRow]:

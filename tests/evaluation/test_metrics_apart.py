@@ -1,6 +1,6 @@
 """What intervals tell apart, and how much more data would."""
 
-from evaluation.metrics.apart import are_apart, count_tied, times_as_many
+from evaluation.metrics.apart import are_apart, tied, times_as_many
 from evaluation.metrics.outcomes import Metric
 
 
@@ -14,11 +14,12 @@ def test_intervals_that_overlap_a_little_can_be_told_apart_and_those_that_overla
     assert not are_apart(estimate(0.5), estimate(0.5))
 
 
-def test_those_tied_with_the_best_are_counted_from_it_on() -> None:
-    assert count_tied([estimate(0.6), estimate(0.55), estimate(0.2)]) == 2
-    assert count_tied([estimate(0.6), estimate(0.2), estimate(0.19)]) == 0
-    assert count_tied([estimate(0.6), None]) == 0
-    assert count_tied([]) == 0
+def test_those_tied_with_the_best_are_named_whatever_stands_between() -> None:
+    assert tied([estimate(0.6), estimate(0.55), estimate(0.2)]) == [0, 1]
+    assert tied([estimate(0.6), estimate(0.2), estimate(0.19)]) == []
+    assert tied([estimate(0.6), estimate(0.2), Metric("turn_success", 0.0, 0.0, 0.71, 3, "conversation")]) == [0, 2]
+    assert tied([estimate(0.6), None]) == []
+    assert tied([]) == []
 
 
 def test_half_the_difference_takes_four_times_the_data() -> None:

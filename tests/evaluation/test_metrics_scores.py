@@ -90,7 +90,7 @@ def test_one_conversation_says_nothing_about_others():
 
 @pytest.mark.slow
 @given(st.lists(st.integers(1, 4), min_size=2, max_size=20), st.sampled_from([0.0, 0.3, 1.0]))
-def test_the_interval_of_constant_data_is_the_constant(steps_per_conversation, f1):
+def test_the_interval_of_constant_data_is_what_so_many_say_of_others(steps_per_conversation, f1):
     steps = [
         make_outcome(f"c{number}", f"t{index}", success=False, operation_f1=f1)
         for number, count in enumerate(steps_per_conversation)
@@ -98,7 +98,9 @@ def test_the_interval_of_constant_data_is_the_constant(steps_per_conversation, f
     ]
     for metric in score(steps, "corrected", resamples=50):
         if metric.name == "operation_f1":
-            assert (metric.low, metric.value, metric.high) == pytest.approx((f1, f1, f1))
+            unlike = 1 - 0.025 ** (1 / len(steps_per_conversation))
+            bounds = (f1 - f1 * unlike, f1, f1 + (1 - f1) * unlike)
+            assert (metric.low, metric.value, metric.high) == pytest.approx(bounds)
 
 
 def test_the_faithful_preset_names_the_published_groupings():
@@ -181,6 +183,20 @@ def test_the_interval_agrees_with_a_bootstrap_written_as_a_loop():
         drawn = generator.integers(0, 60, 60)
         means.append(hits[drawn].sum() / sizes[drawn].sum())
     assert (low[0], high[0]) == pytest.approx(tuple(np.percentile(means, [2.5, 97.5])), abs=0.01)
+
+
+@pytest.mark.parametrize(("count", "unlike"), [(1, 1.0), (2, 0.842), (3, 0.708), (34, 0.103)])
+def test_conversations_that_are_alike_say_how_many_may_differ_and_not_that_none_does(count, unlike):
+    sizes = np.arange(1.0, count + 1)[:, None]  # they have different numbers of steps
+
+    def of(value, **scale):
+        return intervals(value * sizes, sizes, **scale)[:, 0]
+
+    assert of(0.0) == pytest.approx((0, unlike), abs=0.001)
+    assert of(1.0) == pytest.approx((1 - unlike, 1), abs=0.001)
+    assert of(0.5) == pytest.approx((0.5 - unlike / 2, 0.5 + unlike / 2), abs=0.001)
+    assert of(0.0, least=-1.0) == pytest.approx((-unlike, unlike), abs=0.001)
+    assert of(7.0, most=float("nan")) == pytest.approx((7 - 7 * unlike, 7), abs=0.01), "nobody knows how far it goes"
 
 
 def test_a_conversation_that_counts_for_nothing_is_refused():

@@ -230,7 +230,7 @@ def test_what_intervals_do_not_tell_apart_lies_on_one_band_and_a_link_compares_i
     reader = study_client(study)
     page = " ".join(source(reader.get(f"/studies/{study.pk}/")).split())
     assert page.count('class="band"') == 2
-    assert "the first 2 cannot be told" in page
+    assert f"{best.recipe_name} cannot be told apart from 1 other on its band" in page
     assert "8 times as many conversations" in page
     assert f"?runs={best.pk},{close.pk}" in page
     study.runs.remove(close)
