@@ -21,7 +21,7 @@ DATASETS = 4  # that are shown: those of the last runs
 @dataclass(frozen=True)
 class VariantRow:
     """A recipe's last run on the same conversations; means over its steps, None where nothing was measured. `seconds`:
-    as if it had ranked its pages first (`taken.py`)."""
+    ranking as where pages were new (`taken.py`)."""
 
     run: Run
     score: IntervalValue | None

@@ -21,7 +21,7 @@ from evaluation.scores.taken import TakenSteps
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 300, 170, 34, 22, 8  # of a panel, pixels; axes lie within
 BESIDE = 4  # pixels between two recipes at the same place of an axis of words
 STYLES = 8  # lines that can be told apart
-X_NAMES = {"seconds": "seconds a step, as if each had ranked its pages first", "money": "money a step"}
+X_NAMES = {"seconds": "seconds a step, ranking as where pages were new", "money": "money a step"}
 BY_SITE = {
     "live_turn_success": "Turns that succeed",
     "episode_success": "Conversations all of whose turns succeed",

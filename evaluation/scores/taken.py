@@ -1,5 +1,6 @@
-"""What steps took, so that agents can be compared: those that rank the same pages by the same weights share what they
-have computed of them, so that the first of them alone would look slow."""
+"""What steps took, so that agents can be compared: those that rank a dataset's pages by the same weights share what
+they have computed of them, and its pages share texts, also those of two splits, so that the first run alone would look
+slow."""
 
 from collections.abc import Sequence
 
@@ -8,7 +9,7 @@ from django.db.models import Avg
 from agents.models import Run, TrajectoryStep
 from evaluation.models import Breakdown
 
-RankedPages = tuple[int, str, str, str]  # dataset, split, kind of ranking, its weights
+Ranked = tuple[int, str, str]  # dataset, kind of ranking, its weights
 
 
 class TakenSteps:
@@ -19,12 +20,12 @@ class TakenSteps:
         self.steps = TrajectoryStep.objects.filter(run__in=runs).order_by().values_list("run")
 
     def seconds(self) -> dict[int, float]:
-        """Run -> the seconds that deciding a step took, as if each had ranked its pages for the first time: with the
-        ranking of that run of the same pages and weights which took longest for it, as far as that is kept."""
+        """Run -> the seconds that deciding a step took, with ranking as it took where pages were new: in that run
+        on the same dataset with the same weights which took longest for it, as far as that is kept."""
         own, ranking = dict(self.steps.annotate(mean=Avg("milliseconds") / 1000)), self._ranking()
-        longest = dict[RankedPages, float]()
-        for pages, seconds in ranking.values():
-            longest[pages] = max(seconds, longest.get(pages, 0.0))
+        longest = dict[Ranked, float]()
+        for ranked, seconds in ranking.values():
+            longest[ranked] = max(seconds, longest.get(ranked, 0.0))
         return {
             run: seconds + (longest[ranking[run][0]] - ranking[run][1] if run in ranking else 0.0)
             for run, seconds in own.items()
@@ -38,10 +39,10 @@ class TakenSteps:
         """Run -> the money of a step, of runs whose calls had a price."""
         return dict(self.steps.annotate(mean=Avg("cost")).filter(mean__gt=0))
 
-    def _ranking(self) -> dict[int, tuple[RankedPages, float]]:
+    def _ranking(self) -> dict[int, tuple[Ranked, float]]:
         """Run of the same datasets -> (what it ranks by what, the seconds of a step that this took)."""
         datasets = {run.dataset_id for run in self.runs}
         kept = Breakdown.objects.filter(run__dataset__in=datasets, content__has_key="ranking_seconds")
-        pages = ("run__dataset", "run__split", "run__recipe__rank__kind", "run__recipe__rank__model")
-        rows = kept.values_list("run", "content__ranking_seconds", *pages)
+        by = ("run__dataset", "run__recipe__rank__kind", "run__recipe__rank__model")
+        rows = kept.values_list("run", "content__ranking_seconds", *by)
         return {run: ((dataset, *ranked), seconds) for run, seconds, dataset, *ranked in rows}

@@ -11,6 +11,7 @@ from evaluation.scores.breakdowns import RunBreakdown
 from evaluation.scores.of_recipes import of_recipe
 from evaluation.scores.plots import COLUMNS, PlotData, PlotPoint, drawn_together
 from evaluation.scores.scoring import RunScores
+from evaluation.scores.taken import TakenSteps
 from tests import factories
 from tests.web.reading import source
 from tests.web.test_pages_studies import add_scores, make_study, study_client
@@ -100,7 +101,12 @@ def test_no_agent_looks_quick_because_another_had_ranked_its_pages_before(study:
     drawn_at = {row["recipe"]: float(row["x"]) for row in csv_rows(study) if row["plot"] == "seconds"}
     assert times["after"] == pytest.approx(0.31)
     assert drawn_at == pytest.approx({first.recipe_name: 2.1, "after": 2.3, "other": 0.8})
-    assert "as if each had ranked its pages first" in source(study_client(study).get(f"/studies/{study.pk}/plots/"))
+    assert "ranking as where pages were new" in source(study_client(study).get(f"/studies/{study.pk}/plots/"))
+    elsewhere = factories.make_run(first.dataset, recipe_name="again", recipe=first.recipe, split="test_website")
+    factories.make_trajectory(elsewhere, factories.make_conversation(1, 1, dataset=first.dataset, split="test_website"))
+    ranked(elsewhere, 0.01, 0.1)
+    again = TakenSteps([elsewhere]).seconds()[elsewhere.pk]
+    assert again == pytest.approx(2.1), "its split shares texts with the one before"
     relatives = of_recipe(factories.make_user("admin", study.project), "after", [first.recipe_name])
     assert relatives is not None
     assert {row.run.recipe_name: row.seconds for row in relatives.variants} == pytest.approx(
