@@ -31,7 +31,7 @@ PLACES = {  # in the order in which they are told
     "action": "action",
     "page": "page",
     "candidate": "candidates",
-    "extra": "further fields",
+    "extra": "other data of the conversation",
     "file": "source files",
 }
 COLUMNS = (  # of the statistics: key, heading

@@ -27,9 +27,11 @@ NAMES = {
     "negatives": "other candidates",
     "action_repr": "action",
     "original_operation": "original operation",
+    "original": "instruction before rewriting",
     "source_index": "source index",
 }
-WORD = re.compile(r"\s+|\w+(?:[^\w\s]+\w+)*|[^\w\s]")  # ann@mail.example and 8:30 are one word each
+# ann@mail.example and 8:30 are one word each, and so is what stands for a text that was taken out.
+WORD = re.compile(r"\[\w+\]|\([\w -]{1,30} taken out\)|\s+|\w+(?:[^\w\s]+\w+)*|[^\w\s]")
 Json = dict[str, Any]
 Id = TypeVar("Id")
 
@@ -57,16 +59,19 @@ class Difference:
         return {name: found[name] for name in ("added", "removed", "changed")} | {"same": self.same}
 
 
-def details(difference: Difference, names: list[str], sees_gold: Callable[[str], bool]) -> list[Json]:
+def details(
+    difference: Difference, names: list[str], sees_gold: Callable[[str], bool], shown: Callable[[Json], Json] = dict
+) -> list[Json]:
     """The differences of these conversations as JSON:
 
     {"source_id", "change", "split", "gold_hidden", "fields": [field], "turns": [{"source_id", "change", "number",
     "instruction", "fields", "steps": [{"source_id", "change", "action", "fields"}]}], "counts": {"turns", "steps"},
     "reasons": [{"what", "by", "at", "why"}]}, a field being {"field", "before", "after"} and with "words" for an
-    instruction. Where `sees_gold` says no to a split, nothing is told of its steps, nor why it was changed.
+    instruction. Where `sees_gold` says no to a split, nothing is told of its steps, nor why it was changed. `shown` gives
+    what of a released conversation is compared (`TakenOut.hidden`).
     """
     before, after = (
-        {row.source_id: row.content() for row in release.conversations.filter(source_id__in=names)}
+        {row.source_id: shown(row.content()) for row in release.conversations.filter(source_id__in=names)}
         for release in (difference.older, difference.newer)
     )
     reasons = reasons_between(difference.older, difference.newer, names)
@@ -202,7 +207,7 @@ def _fields(before: Json, after: Json, names: tuple[str, ...]) -> list[Json]:
         if before[name] == after[name]:
             continue
         if isinstance(before[name], dict) and isinstance(after[name], dict):
-            found += _nested(NAMES.get(name, name), before[name], after[name])
+            found += _nested("" if name == "extra" else NAMES.get(name, name), before[name], after[name])
             continue
         one, two = _value_shown(name, before[name]), _value_shown(name, after[name])
         words = {"words": word_diff(one, two)} if name == "instruction" else {}
@@ -211,10 +216,10 @@ def _fields(before: Json, after: Json, names: tuple[str, ...]) -> list[Json]:
 
 
 def _nested(name: str, before: Json, after: Json) -> list[Json]:
-    """What differs within two objects, each value by the way to it: "extra original", "extra mentions 1 text"."""
+    """What differs within two objects, each value by the way to it: "mentions 1 text"."""
     one, two = dict(_leaves(name, before)), dict(_leaves(name, after))
     return [
-        {"field": way, "before": one.get(way), "after": two.get(way)}
+        {"field": NAMES.get(way, way), "before": one.get(way), "after": two.get(way)}
         for way in [*one, *(way for way in two if way not in one)]
         if one.get(way) != two.get(way)
     ]
@@ -223,7 +228,7 @@ def _nested(name: str, before: Json, after: Json) -> list[Json]:
 def _leaves(way: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         for key, inner in value.items():
-            yield from _leaves(f"{way} {key}", inner)
+            yield from _leaves(f"{way} {key}".strip(), inner)
     elif isinstance(value, list) and any(isinstance(inner, dict | list) for inner in value):
         for number, inner in enumerate(value, 1):
             yield from _leaves(f"{way} {number}", inner)

@@ -52,10 +52,15 @@ def release_context(release: Release) -> dict[str, Any]:
     }
 
 
-def difference_rows(found: Difference, names: list[str], sees_gold: Callable[[str], bool]) -> list[dict[str, Any]]:
+def difference_rows(
+    found: Difference,
+    names: list[str],
+    sees_gold: Callable[[str], bool],
+    shown: Callable[[dict[str, Any]], dict[str, Any]],
+) -> list[dict[str, Any]]:
     """The differences of these conversations, each with the page of one that is still there, and what is told of each
     turn in short."""
-    rows = details(found, names, sees_gold)
+    rows = details(found, names, sees_gold, shown)
     there = Conversation.objects.filter(dataset=found.newer.dataset, source_id__in=names)
     pks = dict(there.values_list("source_id", "pk"))
     for turn in (turn for row in rows for turn in row["turns"]):

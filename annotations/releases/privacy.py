@@ -101,11 +101,11 @@ def replacement(kind: str) -> str:
     return f"[{kind}]"
 
 
-def take_out(text: str, private: str, kind: str) -> tuple[str, list[int]]:
-    """(the text with `private` replaced wherever it stands alone, the places where it began)."""
+def take_out(text: str, private: str, put: str) -> tuple[str, list[int]]:
+    """(the text with `private` replaced wherever it stands alone by what is `put` there, the places where it began)."""
     alone = re.compile(rf"(?<!\w){re.escape(private)}(?!\w)")
     places = [match.start() for match in alone.finditer(text)]
-    return (alone.sub(replacement(kind), text) if places else text), places
+    return (alone.sub(put, text) if places else text), places
 
 
 def map_strings(value: Any, change: Callable[[str], str]) -> Any:

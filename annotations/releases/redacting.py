@@ -78,7 +78,7 @@ class _TextRemover:
         """A function that takes the text out of strings and counts it under this place."""
 
         def out(text: str) -> str:
-            changed, found = take_out(text, self.finding.text, self.finding.kind)
+            changed, found = take_out(text, self.finding.text, replacement(self.finding.kind))
             self.counts[place] += len(found)
             return changed
 
@@ -93,7 +93,7 @@ class _TextRemover:
             type(row).objects.filter(pk=row.pk).update(**after)
 
     def _turn(self, turn: Turn) -> None:
-        text, found = take_out(turn.instruction, self.finding.text, self.finding.kind)
+        text, found = take_out(turn.instruction, self.finding.text, replacement(self.finding.kind))
         if found:
             self._move_mentions(turn.index, found)
         turn.refresh_from_db(fields=["extra"])  # an earlier turn may have moved its antecedents
@@ -177,7 +177,7 @@ class _TextRemover:
 
     def _without(self, page: Snapshot) -> Snapshot:
         html = page.html
-        changed, found = take_out(html, self.finding.text, self.finding.kind)
+        changed, found = take_out(html, self.finding.text, replacement(self.finding.kind))
         if not found:
             return page
         self._cuts[page.pk] = found

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -25,6 +26,7 @@ from annotations.releases.page import difference_rows, findings, release_context
 from annotations.releases.redacting import redact
 from annotations.releases.releasing import make_release, start_release
 from annotations.releases.scanning import scan_dataset
+from annotations.releases.taken_out import TakenOut
 from annotations.text.amounts import amount
 
 SCAN_SECONDS = 8  # of reading pages that were not read before, in one request
@@ -131,7 +133,7 @@ def diff(request: HttpRequest, name: str) -> HttpResponse:
         "releases": found.newer.dataset.releases.all(),
         "counts": found.counts(),
         "page": page,
-        "rows": difference_rows(found, list(page), _sees_gold(request, found)),
+        "rows": difference_rows(found, list(page), _sees_gold(request, found), _shown(request, found)),
         "query": f"from={found.older.version}&to={found.newer.version}",
     }
     return render(request, "releases/diff.html", context)
@@ -140,7 +142,7 @@ def diff(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def diff_json(request: HttpRequest, name: str) -> JsonResponse:
     found = _difference(request, name)
-    rows = details(found, list(found.changes), _sees_gold(request, found))
+    rows = details(found, list(found.changes), _sees_gold(request, found), _shown(request, found))
     facts = {"dataset": name, "from": found.older.version, "to": found.newer.version}
     return JsonResponse(facts | {"counts": found.counts(), "conversations": rows})
 
@@ -152,6 +154,13 @@ def _difference(request: HttpRequest, name: str) -> Difference:
 
 def _sees_gold(request: HttpRequest, found: Difference) -> Callable[[str], bool]:
     return partial(rules.rights_of(request).sees_gold, found.newer.dataset.project_id)
+
+
+def _shown(request: HttpRequest, found: Difference) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """What of a released conversation is compared for this user: all for those who may export the release that still
+    holds what was redacted since."""
+    dataset = found.newer.dataset
+    return dict if rules.can(request.user, "export", dataset.project) else TakenOut(dataset).hidden
 
 
 def _visible_release(request: HttpRequest, name: str, version: str) -> Release:

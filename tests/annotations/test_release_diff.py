@@ -163,6 +163,6 @@ def test_what_differs_within_an_object_is_said_by_itself_and_not_as_python_print
     found = Difference.between(older, released(dataset, "1.1"))
     (changed,) = details(found, list(found.changes), everything)
     assert changed["turns"][0]["fields"] == [
-        {"field": "extra original", "before": "before", "after": "after"},
-        {"field": "extra mentions 2 text", "before": None, "after": "it"},
+        {"field": "instruction before rewriting", "before": "before", "after": "after"},
+        {"field": "mentions 2 text", "before": None, "after": "it"},
     ]

@@ -11,6 +11,8 @@ from django.urls import reverse
 from annotations.jobs import running
 from annotations.models import Dataset, Job, Redaction, Step, Turn
 from annotations.releases import views
+from annotations.releases.redacting import redact
+from annotations.releases.scanning import scan_dataset
 from tests import factories
 from tests.annotations.test_release_making import released, small_dataset
 from tests.quick import first_is_quick
@@ -199,6 +201,27 @@ def test_a_difference_hides_gold_of_test_splits() -> None:
         assert "secret value" in text(member(dataset, "annotator", sees_test_gold=True).get(url, query))
     facts = member(dataset).get(urls[1], query).json()
     assert facts["counts"] == {"added": 0, "removed": 0, "changed": 2, "same": 2}
+
+
+def test_a_difference_shows_what_was_redacted_to_those_alone_who_may_export_it() -> None:
+    dataset, number = small_dataset(), "07700 555 340"
+    turns = Turn.objects.filter(conversation__source_id="first", index=0)
+    turns.update(instruction=f"Text me at {number}.", extra={"original": f"Text {number}, please."})
+    released(dataset)
+    keeper = factories.make_user("admin", dataset.project)
+    for found in scan_dataset(dataset).texts:
+        redact(dataset, found, keeper)
+    released(dataset, "1.1")
+    query = {"from": "1.0", "to": "1.1"}
+    for name in ("release-diff", "release-diff-json"):
+        url = reverse(name, args=[dataset.name])
+        hidden = text(member(dataset, "annotator").get(url, query))
+        assert number not in hidden
+        assert "555" not in hidden
+        assert "(phone number taken out)" in hidden
+        assert "[phone]" in hidden, "what stands there now"
+        assert "instruction before rewriting" in hidden
+        assert number in text(member(dataset, "admin").get(url, query))
 
 
 @pytest.mark.slow
