@@ -9,7 +9,7 @@ from django.db.models import Avg
 from agents.models import Run, TrajectoryStep
 from evaluation.models import Breakdown
 
-Ranked = tuple[int, str, str]  # dataset, kind of ranking, its weights
+RankedBy = tuple[int, str, str]  # dataset, kind of ranking, its weights
 
 
 class TakenSteps:
@@ -23,7 +23,7 @@ class TakenSteps:
         """Run -> the seconds that deciding a step took, with ranking as it took where pages were new: in that run
         on the same dataset with the same weights which took longest for it, as far as that is kept."""
         own, ranking = dict(self.steps.annotate(mean=Avg("milliseconds") / 1000)), self._ranking()
-        longest = dict[Ranked, float]()
+        longest = dict[RankedBy, float]()
         for ranked, seconds in ranking.values():
             longest[ranked] = max(seconds, longest.get(ranked, 0.0))
         return {
@@ -39,7 +39,7 @@ class TakenSteps:
         """Run -> the money of a step, of runs whose calls had a price."""
         return dict(self.steps.annotate(mean=Avg("cost")).filter(mean__gt=0))
 
-    def _ranking(self) -> dict[int, tuple[Ranked, float]]:
+    def _ranking(self) -> dict[int, tuple[RankedBy, float]]:
         """Run of the same datasets -> (what it ranks by what, the seconds of a step that this took)."""
         datasets = {run.dataset_id for run in self.runs}
         kept = Breakdown.objects.filter(run__dataset__in=datasets, content__has_key="ranking_seconds")
