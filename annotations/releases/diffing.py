@@ -67,8 +67,8 @@ def details(
     {"source_id", "change", "split", "gold_hidden", "fields": [field], "turns": [{"source_id", "change", "number",
     "instruction", "fields", "steps": [{"source_id", "change", "action", "fields"}]}], "counts": {"turns", "steps"},
     "reasons": [{"what", "by", "at", "why"}]}, a field being {"field", "before", "after"} and with "words" for an
-    instruction. Where `sees_gold` says no to a split, nothing is told of its steps, nor why it was changed. `shown` gives
-    what of a released conversation is compared (`TakenOut.hidden`).
+    instruction. Where `sees_gold` says no to a split, nothing is told of its steps, nor why it was changed. `shown`
+    gives what of a released conversation is compared (`TakenOut.hidden`).
     """
     before, after = (
         {row.source_id: shown(row.content()) for row in release.conversations.filter(source_id__in=names)}

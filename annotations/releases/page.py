@@ -6,7 +6,7 @@ from typing import Any
 from annotations.models import Conversation, Dataset, Release
 from annotations.releases.checking import KIND_WORDS, Checks, kind_words
 from annotations.releases.datasheet import PLACES, statistics_table
-from annotations.releases.diffing import NAMES, Difference, details
+from annotations.releases.diffing import NAMES, Difference, Json, details
 from annotations.releases.scanning import PrivateText
 from annotations.text.guidelines import blocks
 
@@ -56,7 +56,7 @@ def difference_rows(
     found: Difference,
     names: list[str],
     sees_gold: Callable[[str], bool],
-    shown: Callable[[dict[str, Any]], dict[str, Any]],
+    shown: Callable[[Json], Json],
 ) -> list[dict[str, Any]]:
     """The differences of these conversations, each with the page of one that is still there, and what is told of each
     turn in short."""

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 from annotations.models import Dataset
 from annotations.releases.checking import kind_words
+from annotations.releases.diffing import Json
 from annotations.releases.privacy import fingerprint, map_strings, scan, take_out
 
-Json = dict[str, Any]
 UNREAD = frozenset({"files", "positives", "negatives"})  # of which no difference shows a text
 
 
@@ -30,7 +29,7 @@ class TakenOut:
         return content
 
 
-def _strings(value: Any) -> Iterator[str]:
+def _strings(value: object) -> Iterator[str]:
     """The texts of a conversation that a difference may show."""
     if isinstance(value, str):
         yield value

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
@@ -19,7 +18,7 @@ from annotations.jobs import running
 from annotations.models import Release
 from annotations.paging import page_of
 from annotations.releases.checking import check_dataset
-from annotations.releases.diffing import Difference, details
+from annotations.releases.diffing import Difference, Json, details
 from annotations.releases.forms import ReleaseForm
 from annotations.releases.open_gold import OpenGold
 from annotations.releases.page import difference_rows, findings, release_context
@@ -156,7 +155,7 @@ def _sees_gold(request: HttpRequest, found: Difference) -> Callable[[str], bool]
     return partial(rules.rights_of(request).sees_gold, found.newer.dataset.project_id)
 
 
-def _shown(request: HttpRequest, found: Difference) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def _shown(request: HttpRequest, found: Difference) -> Callable[[Json], Json]:
     """What of a released conversation is compared for this user: all for those who may export the release that still
     holds what was redacted since."""
     dataset = found.newer.dataset
