@@ -14,6 +14,14 @@ _INTENT = re.compile(
     re.DOTALL,
 )
 _TYPING = "textInput"
+_KINDS = {
+    **dict.fromkeys(("i", "svg", "path", "use"), "an icon"),
+    **dict.fromkeys(("input", "textarea"), "a field"),
+    "img": "a picture",
+    "a": "a link",
+    "button": "a button",
+    "select": "a list",
+}
 _WITH_VALUE = (_TYPING, "change", "paste")
 
 
@@ -35,9 +43,9 @@ def in_words(representation: str) -> str:
 
 
 def _name(element: str) -> str:
-    """The element's own text; where it has none its tag, as "<i>" if that is known to be one."""
+    """The element's own text; where it has none what it is, in words if its tag is known: "an icon without a name"."""
     if element.startswith("["):
         tag, _, text = element[1:].partition("]")
-        return text.strip() or f"<{tag}>"
+        return text.strip() or f"{_KINDS.get(tag, 'an element')} without a name"
     tag, _, text = element.partition(" ")
     return text.strip() or tag if _TAG.fullmatch(tag) else element

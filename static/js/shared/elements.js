@@ -123,9 +123,23 @@ export function actionParts({ operation, value, action_repr: representation, nod
   return { operation: operation || (id ? "ranked first" : "no action"), name, value };
 }
 
+/** What an element without a name is, by its tag, as annotations/text/actions.py has it. @type {Record<string, string>} */
+const KINDS = {
+  i: "an icon",
+  svg: "an icon",
+  path: "an icon",
+  use: "an icon",
+  input: "a field",
+  textarea: "a field",
+  img: "a picture",
+  a: "a link",
+  button: "a button",
+  select: "a list",
+};
+
 /**
  * The parts of a representation: "[button]  DVD -> CLICK" and "button DVD → CLICK" both give the name "DVD"; an
- * element without text gives its tag. What follows the arrow is the operation and its value.
+ * element without text gives what it is. What follows the arrow is the operation and its value.
  * @param {string | null | undefined} representation
  */
 export function representationParts(representation) {
@@ -135,7 +149,7 @@ export function representationParts(representation) {
   );
   const [, bracketed, plain, rest] = element ?? [];
   return {
-    name: rest || (bracketed ? `<${bracketed}>` : plain) || "",
+    name: rest || (bracketed ? `${KINDS[bracketed] ?? "an element"} without a name` : plain) || "",
     operation: arrow?.[2] ?? "",
     value: arrow?.[3] ?? "",
   };
