@@ -155,6 +155,15 @@ def test_a_gap_is_filled_although_later_steps_are_there_already(watch, page, tel
     assert signs(page)[:4] == ["ok", "running", "pending", "ok"]
 
 
+def test_before_the_first_connection_nothing_is_said_to_be_lost(app_server, page, sign_in):
+    world = make_replay(1)
+    sign_in(factories.make_user(Role.READER, world.trajectory.run.dataset.project))
+    hangs = "window.WebSocket = class extends EventTarget { close() {} }"
+    page.add_init_script(f"if (window === top) {hangs}")
+    page.goto(app_server.url(f"/trajectories/{world.trajectory.pk}/"))
+    expect(page.locator("#live")).to_have_text("connecting…")
+
+
 @pytest.mark.slow
 def test_a_lost_connection_is_said_polled_around_and_mended(watch, page, tell):
     world = make_replay(1)

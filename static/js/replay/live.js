@@ -27,6 +27,7 @@ export class LiveFeed {
     this.shownAt = -WATCHED_MS;
     this.retries = 0;
     this.open = false;
+    this.tried = false; // once a connection was open, or could not be opened
     this.lost = "";
     this.unreachable = false;
     this.asking = this.askAgain = false;
@@ -42,7 +43,7 @@ export class LiveFeed {
   #connect() {
     this.socket = new WebSocket(this.socketUrl);
     this.socket.addEventListener("open", () => {
-      this.open = true;
+      this.open = this.tried = true;
       this.retries = 0;
       this.ask(); // what happened while nobody listened
     });
@@ -53,6 +54,7 @@ export class LiveFeed {
   /** @param {number} code */
   #closed(code) {
     this.open = false;
+    this.tried = true;
     if (this.store.isOver || this.lost) return;
     this.#show();
     if (NOT_ALLOWED.includes(code)) this.ask(); // the answer to a request says it for good
@@ -136,8 +138,9 @@ export class LiveFeed {
     if (this.lost) return this.onStatus(this.lost, "bad");
     if (store.isOver) return this.onStatus("finished", "done");
     if (store.isStopped) return this.onStatus(store.runState === "cancelled" ? "cancelled" : "stopped: failed", "bad");
-    if (!this.open)
-      return this.onStatus(this.unreachable ? "server not reachable, trying again" : "reconnecting…, polling", "warn");
+    if (!this.open && this.unreachable) return this.onStatus("server not reachable, trying again", "warn");
+    if (!this.tried) return this.onStatus("connecting…", "running");
+    if (!this.open) return this.onStatus("reconnecting…, polling", "warn");
     if (store.state === "done") return this.onStatus("as it was decided", "running");
     if (store.awaits === "agent") return this.onStatus("live · loading the agent", "running");
     if (store.awaits === "worker") return this.onStatus("live · waits for a worker", "running");
