@@ -4,11 +4,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from django.db.models import Count, Exists, Model, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, Model, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
 from agents.cookbook import saved
+from agents.environments.task_sets import FREE
 from agents.models import Run
 from agents.recipes import literature
 from agents.stages.registry import searched
@@ -36,8 +37,11 @@ LATEST = 6
 CARDS = 6
 JUDGED = 2  # queues of review with a card
 RECENT, LOOKED_AT = 12, 3  # of so many runs, so many are named to reviewers
+COMPARING = 4  # studies of which one may have numbers to compare
 PLOTTED = 8  # recipes of the last study, best first
 PLOT_WIDTH = 420  # pixels
+ALONE = Q(name=WATCHED) | Q(name__startswith=SHOWN) | Q(name__startswith=TALKED)
+LASTING = Q(live={}) | ~Q(live__environment__in=list(FREE))  # without goals that somebody typed
 LIVE = {name for name, recipe in literature.RECIPES.items() if "exemplar_sets" in searched(recipe)}
 
 
@@ -69,7 +73,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
         "campaigns": managed,
         "several_projects": len({one.campaign.project_id for one in managed}) > 1,
         "campaign_states": STATES,
-        "datasets": rules.visible(user, Dataset.objects.for_list()).order_by("-created_at")[:LATEST],
+        "datasets": rules.visible(user, Dataset.objects.for_list().filter(LASTING)).order_by("-created_at")[:LATEST],
         "studies": [(study, live) for study, live in work.studies if not live.running],
         "jobs": [(job, live) for job, live in work.jobs if not live.running],
         "agents": (len(ready), len(listed)),
@@ -93,12 +97,14 @@ class UnderWay:
 
     @classmethod
     def of(cls, user: User) -> "UnderWay":
-        studies = rules.visible(user, Study.objects.select_related("project"))
+        begun = Q(pk__in=Run.objects.open().order_by().values("studies"))
+        # What one person watches, shows or says is theirs, and over once it has ended.
+        others = ALONE & ~(begun & Q(created_by=user.pk))
+        studies = rules.visible(user, Study.objects.select_related("project").exclude(others))
         jobs = rules.visible(user, Job.objects.select_related("project", "dataset", "created_by"))
         states = Counter(jobs.unfinished().order_by().values_list("state", flat=True))
-        begun = studies.filter(pk__in=Run.objects.open().order_by().values("studies"))
         return cls(
-            [(one, one.progress()) for one in _with_older(studies, begun)],
+            [(one, one.progress()) for one in _with_older(studies, studies.filter(begun))],
             [(one, one.live()) for one in _with_older(jobs, jobs.filter(state=Job.State.RUNNING))],
             states[Job.State.RUNNING],
             states[Job.State.QUEUED],
@@ -180,12 +186,14 @@ def to_judge(user: Account) -> list[tuple[ReviewQueue, int]]:
 
 
 def to_look_at(user: Account) -> list[Score]:
-    """Of the latest runs in projects where the user reviews, those that choose the right element least often."""
+    """Of the latest runs in projects where the user reviews, those of which most can be learnt: where the right element
+    is chosen as often as not. One that gets nothing right shows no more than that."""
     projects = rules.projects(user, "review")
     recent = rules.visible(user, Run.objects.filter(state=Run.State.DONE, dataset__project__in=projects))
     latest = list(recent.order_by("-pk").values_list("pk", flat=True)[:RECENT])
     scores = Score.objects.headline(Study.Preset.CORRECTED).filter(run__in=latest, metric="element_accuracy")
-    return list(scores.select_related("run__dataset").order_by("value", "-run")[:LOOKED_AT])
+    mixed = scores.annotate(mixed=F("value") * (1 - F("value"))).order_by("-mixed", "-run")
+    return list(mixed.select_related("run__dataset")[:LOOKED_AT])
 
 
 @dataclass(frozen=True)
@@ -213,19 +221,26 @@ def campaigns(user: User) -> list[Managed]:
 
 
 def plot(user: User, live: dict[str, str] | None = None) -> dict[str, Any] | None:
-    """What the plot of the home page shows: the last study that compares recipes, else the last, with the intervals of
-    its main metric on the split that most of its runs are on. `live`: only of datasets whose `live` is this, where {}
-    is that of recorded ones. Runs of one conversation that somebody watches, shows or has are left out: they say
-    nothing of agents."""
+    """What the plot of the home page shows: the last study that compares recipes and has numbers of two, else the last,
+    with the intervals of its main metric on the split that most of its runs are on. `live`: only of datasets whose
+    `live` is this, where {} is that of recorded ones. Runs of one conversation that somebody watches, shows or has are
+    left out: they say nothing of agents."""
     of_these = {} if live is None else {"run__dataset__live": live}
     scored = Exists(Score.objects.filter(run__studies=OuterRef("pk"), headline=True, **of_these))
-    studies = rules.visible(user, Study.objects.filter(scored))
-    alone = Q(name=WATCHED) | Q(name__startswith=SHOWN) | Q(name__startswith=TALKED)
-    studies = studies.exclude(alone)
+    studies = rules.visible(user, Study.objects.filter(scored).exclude(ALONE))
     several = studies.annotate(compared=Count("runs__recipe_sha256", distinct=True)).filter(compared__gt=1)
-    study = several.order_by("-pk").first() or studies.first()  # what is grouped has no order of its own
-    if study is None:
-        return None
+    first: dict[str, Any] | None = None
+    for study in several.order_by("-pk")[:COMPARING]:  # what is grouped has no order of its own
+        found = plot_of(study)
+        if found and len({row.label for row, cell, _ in found["rows"] if cell}) > 1:
+            return found
+        first = first or found
+    last = studies.first() if first is None else None
+    return plot_of(last) if last else first
+
+
+def plot_of(study: Study) -> dict[str, Any] | None:
+    """The plot of a study; None while it has no numbers."""
     runs = list(study.runs_with_progress())
     metrics = tables.main_metrics(runs)
     plotted = tables.PLOTTED[metrics]

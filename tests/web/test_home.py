@@ -12,6 +12,7 @@ from agents.models import Run
 from annotations.models import Assignment, Campaign, Conversation
 from evaluation.models import ReviewQueue
 from evaluation.studies.home import plot
+from evaluation.studies.taking_part.talking import talk
 from evaluation.studies.watching import NAME as WATCHED
 from tests import factories
 from tests.quick import first_is_quick
@@ -203,14 +204,17 @@ def test_the_last_study_with_scores_is_drawn_and_one_without_is_not() -> None:
 
 
 @pytest.mark.slow
-def test_a_reviewer_sees_the_runs_to_look_at_the_worst_first(campaign: Campaign) -> None:
+def test_a_reviewer_sees_the_runs_to_look_at_those_first_that_most_can_be_learnt_of(campaign: Campaign) -> None:
     study, run = make_study()
-    better = factories.make_run(run.dataset, state="done", recipe_name="better")
-    add_scores(run, element_accuracy=0.2)
-    add_scores(better, element_accuracy=0.9)
+    better, useless, nothing = (
+        factories.make_run(run.dataset, state="done", recipe_name=name) for name in ("better", "useless", "nothing")
+    )
+    for one, value in ((run, 0.4), (better, 0.9), (useless, 0.02), (nothing, 0.0)):
+        add_scores(one, element_accuracy=value)
     page = home(client_of(factories.make_user("reviewer", study.project)))
-    first, second = (page.index(f'href="/runs/{one.pk}/?order=worst"') for one in (run, better))
-    assert first < second
+    first, second, third = (page.index(f'href="/runs/{one.pk}/?order=worst"') for one in (run, better, useless))
+    assert first < second < third
+    assert f'href="/runs/{nothing.pk}/?order=worst"' not in page
     for other in (factories.make_user("annotator", study.project), factories.make_user("reviewer", campaign.project)):
         assert "Runs to look at" not in home(client_of(other))
 
@@ -412,7 +416,34 @@ def test_the_plot_is_of_the_last_study_that_compares_recipes() -> None:
             fields = {"recipe_name": name, "recipe_sha256": name, "split": "train", "state": "done"}
             study.runs.add(run := factories.make_run(one.dataset, **fields))
             add_scores(run, turn_success=0.4, element_accuracy=0.5)
-    shown = plot(factories.make_user("admin", first.project))
+    admin = factories.make_user("admin", first.project)
+    shown = plot(admin)
     assert shown is not None
     assert shown["study"] == studies[1]
     assert {row[0].label for row in shown["rows"]} == {"mindact", "deberta"}
+    begun = factories.make_study(first.project)
+    begun.runs.clear()
+    for name, state in (("awm", "done"), ("synapse", "running")):
+        begun.runs.add(run := factories.make_run(one.dataset, recipe_name=name, recipe_sha256=name, state=state))
+    add_scores(begun.runs.get(recipe_name="awm"), turn_success=0.7)
+    shown = plot(admin)
+    assert shown is not None
+    assert shown["study"] == studies[1], "the one just begun has nothing to compare yet"
+    add_scores(run, turn_success=0.6)
+    shown = plot(admin)
+    assert shown is not None
+    assert shown["study"] == begun
+
+
+def test_what_one_person_watches_or_says_is_on_nobody_elses_first_page() -> None:
+    study, run = make_study()
+    ada, ben = (factories.make_user("admin", study.project, username=name) for name in ("ada", "ben"))
+    begun = talk(ada, study.project, "grounded", "nordline", "Wave.")
+    mine, others = home(client_of(ada)), home(client_of(ben))
+    assert "Talk of ada" in mine.partition("<h2>Under way</h2>")[2].partition("</section>")[0]
+    assert "Talk of ada" not in others
+    assert begun.trajectory.run.dataset.name not in others
+    assert run.dataset.name in others
+    Run.objects.filter(pk=begun.trajectory.run_id).update(state="done")
+    assert "Talk of ada" not in home(client_of(ada)), "the latest studies are those that compare agents"
+    assert study.name in home(client_of(ada))
