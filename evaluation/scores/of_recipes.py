@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from agents.models import Run
+from agents.recipes import published
+from agents.recipes.published import DATA_WORDS, PublishedCell
 from annotations.access import rules
 from annotations.models import Dataset
 from annotations.models.accounts.projects import Account
@@ -30,30 +32,54 @@ class VariantRow:
 
 
 @dataclass(frozen=True)
+class PaperMark:
+    """A number that a paper prints for the recipe, of the same metric on a split of the same name."""
+
+    cell: PublishedCell
+    x: float  # pixels
+
+    @property
+    def data(self) -> str:
+        return DATA_WORDS[self.cell.data]
+
+
+@dataclass(frozen=True)
 class ReachedOn:
-    """What a recipe has reached on a dataset. `splits`: the table and the row of each split, on one axis."""
+    """What a recipe has reached on a dataset. `splits`: the table and the row of each split, on one axis. `printed`:
+    split -> the number of a paper."""
 
     dataset: Dataset
     plotted_as: str  # the metric that is drawn
     splits: list[tuple[ScoreTable, RunRow]]
+    printed: dict[str, PublishedCell]
     width: int = PLOT_WIDTH
+
+    @property
+    def papers(self) -> list[str]:
+        """Where the numbers of papers stand that are drawn, and what they were measured on."""
+        drawn = [mark for *_, mark in self.plotted() if mark]
+        return list(dict.fromkeys(f"{mark.cell.label}, on {mark.data}" for mark in drawn))
 
     @property
     def metric(self) -> str:
         return tables.FULL_NAMES[self.plotted_as]
 
-    def plotted(self) -> list[tuple[ScoreTable, RunRow, IntervalValue | None]]:
-        """The splits, each with its row and the value that is drawn; None where the row lacks it."""
+    def plotted(self) -> list[tuple[ScoreTable, RunRow, IntervalValue | None, PaperMark | None]]:
+        """The splits, each with its row and the value that is drawn; None where the row lacks it. Beside it what a
+        paper prints."""
         found = []
         for table, row in self.splits:
             names = [column.metric for column in table.columns]
-            found.append((table, row, row.cells[names.index(self.plotted_as)] if self.plotted_as in names else None))
+            cell = row.cells[names.index(self.plotted_as)] if self.plotted_as in names else None
+            printed = self.printed.get(row.run.split)
+            mark = PaperMark(printed, table.x_of(printed.value)) if printed and table.ticks else None
+            found.append((table, row, cell, mark))
         return found
 
     @property
     def best(self) -> float:
         """The best value of a split; below all others where none has one."""
-        return max((cell.value for *_, cell in self.plotted() if cell), default=-1.0)
+        return max((cell.value for *_, cell, _ in self.plotted() if cell), default=-1.0)
 
 
 @dataclass(frozen=True)
@@ -100,8 +126,14 @@ class RecipeRuns:
         metrics = tables.main_metrics(runs)
         plotted = tables.PLOTTED[metrics]
         scores = list(Score.objects.headline(Study.Preset.CORRECTED).filter(run__in=runs))
-        found = tables.tables(runs, scores, metrics, plotted, PLOT_WIDTH)
-        return ReachedOn(run.dataset, plotted, [(one, one.rows[0]) for one in found])
+        printed: dict[str, PublishedCell] = {}
+        for cell in published.of_recipe(self.name):
+            if cell.metric == plotted:
+                printed.setdefault(cell.split, cell)  # the first row of its first table
+        beside = [cell.value for split, cell in printed.items() if split in {run.split for run in runs}]
+        found = tables.tables(runs, scores, metrics, plotted, PLOT_WIDTH, beside)
+        rows = [(one, one.rows[0]) for one in found]
+        return ReachedOn(run.dataset, plotted, rows, printed)
 
     def _variants(self, run: Run, names: Sequence[str], metric: str) -> list[VariantRow]:
         """The last runs of these recipes on the conversations of a run, the best first; empty where there is one

@@ -109,6 +109,11 @@ class ScoreTable:
         widthless = any(cell and cell.low == cell.high for row in self.rows for cell in row.cells)
         return caution(min((row.conversations for row in self.rows if row.conversations), default=None), widthless)
 
+    def x_of(self, value: float) -> float:
+        """Where a value lies on the axis, in pixels."""
+        (first, at), (second, then) = self.ticks[:2]
+        return round(first + (100 * value - at) / (then - at) * (second - first), 1)
+
     @property
     def grouping(self) -> str:
         """What all numbers are means over; "" when the columns differ and each says its own."""
@@ -143,9 +148,15 @@ def decide_turns(planners: Collection[str]) -> bool:
 
 
 def tables(
-    runs: Iterable[Run], scores: Iterable[Score], metrics: tuple[str, ...], plotted: str, width: int = PLOT_WIDTH
+    runs: Iterable[Run],
+    scores: Iterable[Score],
+    metrics: tuple[str, ...],
+    plotted: str,
+    width: int = PLOT_WIDTH,
+    beside: Collection[float] = (),
 ) -> list[ScoreTable]:
-    """A table per split of runs that have scores, and one of `ood`; rows by the plotted metric, best first."""
+    """A table per split of runs that have scores, and one of `ood`; rows by the plotted metric, best first. `beside`:
+    other values that must lie on the axis."""
     headline: dict[tuple[int, str], Score] = {(score.run_id, score.metric): score for score in scores if score.headline}
     several_seeds = len({run.seed for run in runs}) > 1
     same = {"preset"} if len({run.recipe.get("preset") for run in runs}) == 1 else set()  # tells no two apart
@@ -163,7 +174,7 @@ def tables(
     column = metrics.index(plotted) if plotted in metrics else None
     shown = [cell for table in together for row in table.rows if column is not None and (cell := row.cells[column])]
     for table in together:
-        _sort_and_plot(table, column, width, shown)
+        _sort_and_plot(table, column, width, [(one.low, one.high) for one in shown], beside)
         table.sizes = _sizes(table)
     return together
 
@@ -201,9 +212,15 @@ def _sizes(table: ScoreTable) -> list[str]:
     return [amount(counts[unit], unit) for unit in units]
 
 
-def _sort_and_plot(table: ScoreTable, column: int | None, width: int, shown: list[IntervalValue]) -> None:
-    """Sort the rows by a column, best first, and give each its interval in pixels. `shown`: the plotted values of all
-    tables, which have one axis so that they can be compared."""
+def _sort_and_plot(
+    table: ScoreTable,
+    column: int | None,
+    width: int,
+    shown: list[tuple[float, float]],
+    beside: Collection[float],
+) -> None:
+    """Sort the rows by a column, best first, and give each its interval in pixels. `shown`: the plotted intervals of
+    all tables, which have one axis so that they can be compared."""
     if column is None or not shown:
         return
     table.rows.sort(key=lambda row: -(cell.value if (cell := row.cells[column]) else -1.0))
@@ -211,8 +228,8 @@ def _sort_and_plot(table: ScoreTable, column: int | None, width: int, shown: lis
     alike = tied(best_first)
     if alike and (first := best_first[0]) and (second := best_first[alike[1]]):
         table.more = times_as_many(first, second)
-    low = floor(min(score.low for score in shown) * 10) / 10
-    high = max(ceil(max(score.high for score in shown) * 10) / 10, low + 0.1)
+    low = floor(min(*(least for least, _ in shown), *beside, 1.0) * 10) / 10
+    high = max(ceil(max(*(most for _, most in shown), *beside, 0.0) * 10) / 10, low + 0.1)
 
     def pixel(value: float) -> float:
         return round(PLOT_MARGIN + (value - low) / (high - low) * (width - 2 * PLOT_MARGIN), 1)

@@ -162,6 +162,28 @@ def test_a_recipe_shows_what_it_has_reached_on_each_dataset_the_best_first() -> 
         assert f"turn success rate on {run.dataset}" in text(part)
 
 
+def test_a_paper_number_stands_beside_ours_with_what_it_was_measured_on() -> None:
+    study, own = make_study(recipe_name="self-map", split="test_task")
+    printed = next(one for one in published.of_recipe("self-map") if one.metric == "turn_success")
+    add_scores(own, turn_success=printed.value + 0.3)
+    said = page(client_of(factories.make_user("reader", study.project)), "/recipes/self-map/")
+    shown = said.partition('id="scores-here"')[2].partition("</section>")[0]
+    assert printed.split == "test_task"
+    assert f"paper {100 * printed.value:.1f}" in shown
+    assert f"{printed.label}, on MT-Mind2Web: other data" in text(shown)
+    (mark,) = re.findall(r'class="paper" transform="translate\((\S+) 11\)"', shown)
+    low = re.findall(r'<line x1="(\S+)" x2="\S+" y1="11"', shown)[0]
+    assert 0 < float(mark) < float(low), "it lies on the axis, below our interval"
+    other, again = make_study(recipe_name="self-map", split="train")
+    add_scores(again, turn_success=0.5)
+    assert (
+        "paper"
+        not in page(client_of(factories.make_user("reader", other.project)), "/recipes/self-map/")
+        .partition('id="scores-here"')[2]
+        .partition("</section>")[0]
+    ), "no paper has such a split"
+
+
 def test_a_recipe_whose_workflows_are_not_written_is_not_said_to_be_ready(monkeypatch) -> None:
     monkeypatch.setattr(
         "agents.training.prepare.preparing._training", lambda starter, dataset: None
