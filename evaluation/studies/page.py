@@ -26,6 +26,7 @@ from evaluation.models.scores import REVIEWED
 from evaluation.scores import failures, plots
 from evaluation.scores import tables as score_tables
 from evaluation.scores.breakdowns import RunBreakdown
+from evaluation.scores.out_of_reach import out_of_reach
 from evaluation.scores.reviewed import CorrectedGold
 from evaluation.scores.scoring import RunScores
 from evaluation.studies.expecting import asked
@@ -112,6 +113,7 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
         "plotted": plotted,
         "plotted_label": label(plotted),
         "tables": main,
+        "out_of_reach": out_of_reach(runs, scores),
         "ranking": score_tables.tables(runs, scores, ranked, plotted) if ranked else [],
         "plot_width": score_tables.PLOT_WIDTH,
         "failing": _failing(told, preset) if told else None,

@@ -237,6 +237,22 @@ def test_what_intervals_do_not_tell_apart_lies_on_one_band_and_a_link_compares_i
     assert 'class="band"' not in source(reader.get(f"/studies/{study.pk}/"))
 
 
+def test_where_a_stand_in_ranks_it_is_said_how_seldom_the_gold_element_is_shown() -> None:
+    recipe = literature.to_dict(literature.get("mindact"))
+    weak = recipe | {"rank": recipe["rank"] | {"model": "starter-cross-encoder", "top_k": 10}}
+    study, run = make_study(recipe_name="mindact", recipe=weak)
+    add_scores(run, turn_success=0.0, **{"recall@10": 0.204})
+    reader = study_client(study)
+    said = "in 4 of 5 steps the gold element is not among the 10 it is shown (recall@10 of"
+    for url in (f"/studies/{study.pk}/", "/recipes/mindact/"):
+        assert said in " ".join(source(reader.get(url)).split())
+    Score.objects.filter(metric="recall@10").update(value=0.8)
+    assert "it is shown (recall" not in source(reader.get(f"/studies/{study.pk}/"))
+    Score.objects.filter(metric="recall@10").update(value=0.204)
+    Run.objects.filter(pk=run.pk).update(recipe=weak | {"rank": weak["rank"] | {"model": "own-ranker"}})
+    assert "it is shown (recall" not in source(reader.get(f"/studies/{study.pk}/")), "somebody chose that one"
+
+
 def test_the_tables_of_two_splits_have_one_axis() -> None:
     dataset = factories.make_dataset()
     runs = [factories.make_run(dataset, state="done", split=split) for split in ("train", "test_task")]
