@@ -14,6 +14,7 @@ Registry = dict[str, Any]  # name -> what is registered
 
 STAGES, METRICS, DATASETS = "webnav.stages", "webnav.metrics", "webnav.datasets"
 SCANNERS = "webnav.scanners"
+ASKING_SCANNERS = "webnav.scanners.asking"
 JUDGES = "webnav.judges"
 SETTINGS = "webnav.settings"  # of the kinds of stages
 

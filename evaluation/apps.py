@@ -18,6 +18,7 @@ class EvaluationConfig(AppConfig):
         from annotations.jobs import stopping
         from annotations.sample import project
         from evaluation import tasks
+        from evaluation.explaining import jobs as explaining_jobs
         from evaluation.guard import forecasting
         from evaluation.judges import jobs as judging_jobs
         from evaluation.models import RiskLabel, Shard, Study
@@ -28,6 +29,7 @@ class EvaluationConfig(AppConfig):
 
         jobs.RUNNERS.update(forecasting.RUNNERS)
         jobs.RUNNERS.update(judging_jobs.RUNNERS)
+        jobs.RUNNERS.update(explaining_jobs.RUNNERS)
         running.shard_task = tasks.run_shard
         stopping.watched = lambda: Shard.objects.just_watched().exists() or sample.urgent_waits()
         counting.count_task = tasks.count_reviews

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from evaluation.comparing import views as compare_views
+from evaluation.explaining import views as explaining_views
 from evaluation.guard import views as guard_views
 from evaluation.judges import views as judge_views
 from evaluation.reports import views as report_views
@@ -39,6 +40,7 @@ urlpatterns = [
     path("guard/<slug:slug>/look/", guard_views.guard_look, name="guard-look"),
     path("guard/<slug:slug>/label/", guard_views.guard_label, name="guard-label"),
     path("guard/<slug:slug>/report.csv", guard_views.guard_report_csv, name="guard-report-csv"),
+    path("studies/<int:pk>/explaining/", explaining_views.study_explaining, name="study-explaining"),
     path("studies/<int:pk>/failures/", views.failing, name="study-failures"),
     path("datasets/<slug:name>/lessons/", teaching_views.lessons, name="dataset-lessons"),
     path("datasets/<slug:name>/lessons/<slug:form>.jsonl", teaching_views.lessons_file, name="dataset-lessons-file"),

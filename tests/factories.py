@@ -55,7 +55,7 @@ from annotations.models import (
 )
 from annotations.models.corpus.candidates import pack_candidates
 from annotations.models.corpus.pages import compress, digest
-from evaluation.models import JudgeVerdict, Score, Shard, Study
+from evaluation.models import JudgeVerdict, ScannerAnswer, Score, Shard, Study
 
 _numbers = itertools.count(1)
 
@@ -347,6 +347,13 @@ def make_judge_verdict(trajectory: Trajectory, judge: str = "gold", **said: Any)
     asked = {name: said.pop(name, "") for name in ("model", "pack", "pack_sha256")}
     told = {"success": False, "said": "Not every action is the recorded one.", "answers": {}, "error": ""} | said
     return JudgeVerdict.objects.keep(trajectory, judge, asked, told, Usage(), 0.0)
+
+
+def make_scanner_answer(step: TrajectoryStep, reason: str = "wrong value", **said: Any) -> ScannerAnswer:
+    """What a scanner that asks a language model says of a failed step."""
+    asked = {"model": said.pop("model", "m-1"), "pack": "webnav@8", "pack_sha256": "0" * 64}
+    told = {"reason": reason, "said": "It took another field.", "error": ""} | said
+    return ScannerAnswer.objects.keep(step.pk, "reason", asked, told, Usage(), 0.0)
 
 
 def make_job(project: Project | None = None, **fields: Any) -> Job:

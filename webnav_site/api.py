@@ -28,6 +28,7 @@ from annotations.releases.api import ReleaseViewSet
 from annotations.work import api as work
 from annotations.work.verify.api import BulkAcceptViewSet, DisputeViewSet
 from annotations.work.verify.curation_api import CurationViewSet
+from evaluation.explaining.api import ExplainingViewSet
 from evaluation.guard.api import GuardForecastViewSet, GuardOfDatasetViewSet
 from evaluation.judges.api import JudgesOfStudyViewSet, JudgeVerdictViewSet, JudgingViewSet
 from evaluation.reviews.api import ReviewQueueViewSet, ReviewViewSet
@@ -89,6 +90,7 @@ router.register("scores", evaluation.ScoreViewSet)
 router.register("reviews", ReviewViewSet)
 router.register("review-queues", ReviewQueueViewSet)
 router.register("judgings", JudgingViewSet, basename="judging")
+router.register("explanations", ExplainingViewSet, basename="explanation")
 router.register("judge-verdicts", JudgeVerdictViewSet)
 
 

@@ -81,6 +81,11 @@ TEXTS: dict[str, TextKind] = {
         "messages",
         "website task actions first last",
     ),
+    "scan_reason": _kind(
+        "asks which of a list of reasons explains a failed step",
+        "messages",
+        "instruction earlier before done reply gold page reasons",
+    ),
 }
 """Name -> its kind, in the order in which packs show them."""
 

@@ -1,7 +1,7 @@
 """Judges of whole trajectories: rules and language models say whether a task was done, and people's reviews say how
 often that is right. `JUDGES` names them all.
 
-May import `metrics`, `models`, `reviews`, `scores` and all of `annotations` and `agents`.
+May import `asking`, `metrics`, `models`, `reviews`, `scores` and all of `annotations` and `agents`.
 """
 
 from annotations.extensions import JUDGES as GROUP

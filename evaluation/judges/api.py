@@ -1,29 +1,31 @@
 """Judges over REST: a judging is started and foretold, verdicts and agreement are read."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import viewsets
-from rest_framework.decorators import action
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotations.access import idempotency, rules
-from annotations.access.api_rules import ForecastThrottle, ReadOnlyViewSet, VisibleMixin
-from annotations.jobs.api import StartsJob
+from annotations.access.api_rules import ReadOnlyViewSet, VisibleMixin
 from annotations.jobs.serializers import JobDetailSerializer
-from annotations.models import Job
+from annotations.models import Job, Project
+from evaluation.asking.api import StartsAsking
 from evaluation.judges import serializers
 from evaluation.judges.agreeing import as_json, told_agreements
 from evaluation.judges.filters import JudgeVerdictFilter
 from evaluation.models import JudgeVerdict, Study
 from evaluation.models.judges import JudgeVerdictQuerySet
 
+if TYPE_CHECKING:
+    from evaluation.judges.judging import Judging
 
-class JudgingViewSet(StartsJob):
+
+class JudgingViewSet(StartsAsking):
     """Let a judge say its verdict on runs."""
 
     serializer_class = serializers.JudgingRequestSerializer
@@ -36,28 +38,14 @@ class JudgingViewSet(StartsJob):
         return super().create(request)
 
     def start(self, **values: Any) -> Job:
-        from evaluation.judges.jobs import start_judging
-
-        return start_judging(**values)
-
-    @extend_schema(responses=serializers.JudgingForecastSerializer)
-    @action(detail=False, methods=["post"], pagination_class=None, throttle_classes=[ForecastThrottle])
-    def forecast(self, request: Request) -> Response:
-        """What a judging would take: trajectories, requests, seconds and money. Starts nothing."""
-        from evaluation.judges.expecting import JudgingForecast
         from evaluation.judges.judging import Judging
 
-        wanted = self.get_serializer(data=request.data)
-        wanted.is_valid(raise_exception=True)
-        asked = wanted.validated_data
-        project = asked["runs"][0].dataset.project
-        rules.require(request.user, self.ability, project)
-        try:
-            judging = Judging(asked["judge"], project, connection=asked["connection"], pack=asked["pack"])
-        except ValueError as error:
-            raise ValidationError({"detail": str(error)}) from error
-        found = JudgingForecast.of(judging, asked["runs"], asked["connection"])
-        return Response(serializers.JudgingForecastSerializer(found).data)
+        return Judging.start(values.pop("judge"), **values)
+
+    def opened(self, project: Project, asked: Mapping[str, Any]) -> "Judging":
+        from evaluation.judges.judging import Judging
+
+        return Judging(asked["judge"], project, connection=asked["connection"], pack=asked["pack"])
 
 
 class JudgeVerdictViewSet(ReadOnlyViewSet):

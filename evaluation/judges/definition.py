@@ -1,24 +1,12 @@
 """What a judge is given of a trajectory, and what it says."""
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-from agents.llm.errors import LlmError
-from agents.llm.protocol import Llm, Message, Reply, Request
 from agents.llm.usage import Usage
-from agents.prompts.packs import Pack
+from evaluation.asking.definition import AskedModel, Demand
 
-PAGE_CHARACTERS = 6_000  # of a page, that a judge reads
 HISTORY = 20_000  # characters of the actions, the last ones
-
-
-class Demand(NamedTuple):
-    """What a judge asks a model of one trajectory, at most."""
-
-    requests: int = 0
-    characters: int = 0  # of all prompts together
 
 
 @dataclass(frozen=True)
@@ -75,45 +63,6 @@ class Opinion:
     answers: dict[str, Any] = field(default_factory=dict)  # to the questions on the way
     usage: Usage = field(default_factory=Usage)
     error: str = ""
-
-
-class AskedModel:
-    """The model and the texts that a judge asks with; counts what that takes."""
-
-    MAX_TOKENS = 1_000
-
-    def __init__(self, llm: Llm, pack: Pack) -> None:
-        self.llm = llm
-        self.pack = pack
-        self.usage = Usage()
-
-    def ask(self, text: str, questions: Sequence[dict[str, str]]) -> list[str]:
-        """The replies to one text of the pack, filled in for each question. Raises LlmError where one is missing."""
-        prompt, model = self.pack.prompt(text), self.llm.info.model
-        requests = [
-            Request(
-                tuple(Message(role, words) for role, words in prompt.messages(**question)),
-                model,
-                max_tokens=self.MAX_TOKENS,
-            )
-            for question in questions
-        ]
-        answers = self.llm.complete(requests)
-        self.usage = sum((answer.usage for answer in answers), self.usage)
-        if failed := next((answer for answer in answers if isinstance(answer, LlmError)), None):
-            raise failed
-        return [storable(answer.text) for answer in answers if isinstance(answer, Reply)]
-
-
-def last_match(pattern: re.Pattern[str], text: str) -> str | None:
-    """What the pattern finds last in a reply: before its end a model may weigh other answers."""
-    found: list[str] = pattern.findall(text)
-    return found[-1] if found else None
-
-
-def storable(text: str) -> str:
-    """The text without characters that PostgreSQL cannot hold."""
-    return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
 class TrajectoryJudge:

@@ -3,81 +3,62 @@ goes on where it stopped."""
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 
-from django.db.models import Q
+from django.db.models import Count, Q
 
-from agents.llm.budget import Budget
-from agents.llm.errors import BadReply, LlmError, RequestRefused
 from agents.llm.usage import Usage
-from agents.memory.jobs import endpoint
-from agents.models import Connection, PromptPack, Run, Trajectory
-from agents.prompts.packs import PACKAGED
+from agents.models import Run, Trajectory, TrajectoryStep
 from annotations.dom.limits import PageError
 from annotations.dom.text import page_text
 from annotations.dom.tree import parse
-from annotations.models import Project
+from annotations.models import Job
+from evaluation.asking.definition import Demand, bounded
+from evaluation.asking.of_runs import AskingOfRuns
 from evaluation.judges import JUDGES
-from evaluation.judges.definition import PAGE_CHARACTERS, AskedModel, Evidence, Opinion, SeenAction, storable
+from evaluation.judges.definition import Evidence, Opinion, SeenAction
 from evaluation.models import JudgeVerdict, ScannedRun
+from evaluation.models.judges import JudgeVerdictQuerySet
 
-ADVICE = "Start it again with a higher limit: what is judged stays."
 
+class Judging(AskingOfRuns[JudgeVerdict]):
+    """A judge that says its verdict on trajectories. ValueError says what it lacks."""
 
-class Judging:
-    """A judge with the model and the prompt pack by which it asks, within a budget. ValueError says what it lacks."""
+    kind, asker = Job.Kind.JUDGE.value, "judge"
+    noun = ("trajectory", "trajectories")
+    verb, doing, done = "judge", "judging", "Judged"
+    nothing_left = "Nothing is left to judge: it has said its verdict on every trajectory that is done."
 
-    def __init__(
-        self,
-        name: str,
-        project: Project,
-        *,
-        connection: str = "",
-        pack: str = PACKAGED,
-        budget: Budget | None = None,
-    ) -> None:
+    def find(self, name: str) -> Sequence[str]:
         if name not in JUDGES:
             raise ValueError(f"there is no judge {name!r}; there are {', '.join(JUDGES)}")
-        self.name, self.judge = name, JUDGES[name]
-        self.panel: AskedModel | None = None
-        self.is_stopped = False
-        self.asked_with = {"model": "", "pack": "", "pack_sha256": ""}
-        if not self.judge.texts:
-            if connection:
-                raise ValueError(f"{name} asks no language model; leave the connection out")
-            return
-        if connection and Connection.objects.answering(Connection.Kind.LLM, connection) is None:
-            raise ValueError(f"there is no connection {connection!r} to a language model")
-        texts = PromptPack.objects.holding(pack, project, *self.judge.texts)
-        self.panel = AskedModel(endpoint(connection, budget, ADVICE), texts)
-        self.asked_with = {
-            "model": self.panel.llm.info.model[:200],
-            "pack": f"{texts.name}@{texts.version}",
-            "pack_sha256": texts.sha256,
-        }
+        self.judge = JUDGES[name]
+        return self.judge.texts
 
-    def waiting(self, run: Run, since: datetime | None = None) -> list[Trajectory]:
-        """The run's trajectories that are done, without a verdict of this judge by these texts since; all that are
-        done, for a judge that asks nobody: that costs nothing, and scans and corrections change what it says. `since`:
-        without those that were asked about after it, whatever came of that."""
+    def count(self, runs: Sequence[Run]) -> int:
+        return Trajectory.objects.filter(run__in=runs, state=Trajectory.State.DONE).count()
+
+    def waiting(self, run: Run, since: datetime | None = None) -> list[int]:
+        """The run's trajectories that are done, without a verdict of this judge by these texts; all that are done, for
+        a judge that asks nobody: that costs nothing, and scans and corrections change what it says."""
         done = run.trajectories.filter(state=Trajectory.State.DONE).in_order()
         told = Q(pk=None) if self.panel is None else Q(error="")
         asked = told if since is None else told | Q(judged_at__gte=since)
         known = JudgeVerdict.objects.fresh().by(self.name, self.asked_with).filter(asked)
-        return list(done.exclude(pk__in=known.values("trajectory")))
+        return list(done.exclude(pk__in=known.values("trajectory")).values_list("pk", flat=True))
 
-    def judge_run(self, run: Run, since: datetime | None = None) -> Iterator[JudgeVerdict]:
-        """Judge the trajectories that wait for it; gives each verdict when it is stored. It ends early where the model
-        cannot be reached, or may not be asked more."""
+    def go_through(self, run: Run, since: datetime | None = None) -> Iterator[JudgeVerdict]:
         self.is_stopped = False
         for waiting in self.waiting(run, since):
             # Read again, as others took their time: a verdict counts for what its evidence was read from.
-            trajectory = run.trajectories.filter(pk=waiting.pk, state=Trajectory.State.DONE).first()
+            trajectory = run.trajectories.filter(pk=waiting, state=Trajectory.State.DONE).first()
             if trajectory is None:
                 continue
             began = time.monotonic()
-            opinion = self._opinion(self.evidence(trajectory, self.judge.reads_pages))
+            seen = self.evidence(trajectory, self.judge.reads_pages)
+            opinion = self.said(partial(self.judge.judge, seen, self.panel), _no_opinion)
             yield JudgeVerdict.objects.keep(
                 trajectory,
                 self.name,
@@ -88,6 +69,24 @@ class Judging:
             )
             if self.is_stopped:
                 return
+
+    def demand(self, pieces: Sequence[int]) -> Demand:
+        rows = TrajectoryStep.objects.filter(trajectory__in=pieces)
+        seen = Count("pk", filter=Q(snapshot__isnull=False) | Q(step__snapshot__isnull=False))
+        pages = dict(rows.order_by().values_list("trajectory").annotate(seen=seen))
+        each = [self.judge.demand(pages.get(one, 0)) for one in pieces]
+        return Demand(sum(one.requests for one in each), sum(one.characters for one in each))
+
+    def answered(self) -> JudgeVerdictQuerySet:
+        rows = JudgeVerdict.objects.by(self.name, self.asked_with)
+        return rows.filter(trajectory__run__dataset__project=self.project)
+
+    def of_runs(self, runs: Sequence[Run]) -> JudgeVerdictQuerySet:
+        rows = self.answered().fresh().filter(trajectory__run__in=runs)
+        return rows.select_related("trajectory__conversation")
+
+    def piece_of(self, row: JudgeVerdict) -> int:
+        return row.trajectory_id
 
     @staticmethod
     def evidence(trajectory: Trajectory, with_pages: bool = True) -> Evidence:
@@ -117,16 +116,9 @@ class Judging:
             findings=tuple(key for key, found in scanned.findings.items() if own & found.keys()) if scanned else None,
         )
 
-    def _opinion(self, seen: Evidence) -> Opinion:
-        if self.panel is not None:
-            self.panel.usage = Usage()
-        try:
-            return self.judge.judge(seen, self.panel)
-        except LlmError as error:
-            # Who cannot be reached, or may not spend more, is not asked of the next trajectory either.
-            self.is_stopped = not isinstance(error, BadReply | RequestRefused)
-            spent = self.panel.usage if self.panel else Usage()
-            return Opinion(None, usage=spent, error=storable(str(error)))
+
+def _no_opinion(usage: Usage, error: str) -> Opinion:
+    return Opinion(None, usage=usage, error=error)
 
 
 def page_words(html: str) -> str:
@@ -135,7 +127,7 @@ def page_words(html: str) -> str:
         words = page_text(parse(html))
     except PageError:
         return ""
-    return words if len(words) <= PAGE_CHARACTERS else f"{words[:PAGE_CHARACTERS]} …"
+    return bounded(words)
 
 
 def total(verdicts: Iterable[JudgeVerdict]) -> Counter[str]:

@@ -8,16 +8,8 @@ the task was done is asked for again. Only that answer is compared with people's
 
 import re
 
-from evaluation.judges.definition import (
-    HISTORY,
-    PAGE_CHARACTERS,
-    AskedModel,
-    Demand,
-    Evidence,
-    Opinion,
-    TrajectoryJudge,
-    last_match,
-)
+from evaluation.asking.definition import PAGE_CHARACTERS, AskedModel, Demand, last_match
+from evaluation.judges.definition import HISTORY, Evidence, Opinion, TrajectoryJudge
 
 AROUND = 6_000  # characters of our words and the task
 _LINE = r"^[^\w\n]{0,9}"  # marks of a list or of bold type

@@ -1,6 +1,7 @@
 """Judges that ask nobody: they go by what is stored."""
 
-from evaluation.judges.definition import AskedModel, Evidence, Opinion, TrajectoryJudge
+from evaluation.asking.definition import AskedModel
+from evaluation.judges.definition import Evidence, Opinion, TrajectoryJudge
 from evaluation.metrics.episodes import FULL_REWARD
 
 

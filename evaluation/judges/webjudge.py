@@ -8,16 +8,8 @@ what is asked of a long trajectory is bounded, with what was left out said in th
 
 import re
 
-from evaluation.judges.definition import (
-    HISTORY,
-    PAGE_CHARACTERS,
-    AskedModel,
-    Demand,
-    Evidence,
-    Opinion,
-    TrajectoryJudge,
-    last_match,
-)
+from evaluation.asking.definition import PAGE_CHARACTERS, AskedModel, Demand, last_match
+from evaluation.judges.definition import HISTORY, Evidence, Opinion, TrajectoryJudge
 
 KEY = 3  # of 1 to 5: observations from here on are evidence
 MOST = 50  # of them, as in the published code

@@ -1,5 +1,5 @@
 """Rows about judging agents: studies, the shards that workers run, scores, reviews, verdicts of judges,
-and where runs fail.
+and where runs fail and why.
 
 May import all of `annotations` and `agents`.
 """
@@ -9,6 +9,7 @@ from evaluation.models.review_queues import ReviewChoice, ReviewQueue, ReviewTas
 from evaluation.models.reviews import BadReview, Review, ReviewedRun, ReviewReason, ReviewVerdict
 from evaluation.models.risk_forecasts import RiskForecast
 from evaluation.models.risk_labels import BadRiskLabel, RiskLabel, RiskLabelSettled
+from evaluation.models.scanner_answers import ScannerAnswer
 from evaluation.models.scores import Breakdown, ScannedRun, Score
 from evaluation.models.shards import Shard
 from evaluation.models.studies import Study
@@ -29,6 +30,7 @@ __all__ = [
     "RiskLabel",
     "RiskLabelSettled",
     "ScannedRun",
+    "ScannerAnswer",
     "Score",
     "Shard",
     "Study",

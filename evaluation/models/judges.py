@@ -8,10 +8,11 @@ from django.db.models.functions import MD5, Cast
 
 from agents.llm.usage import Usage
 from agents.models import Trajectory
+from evaluation.models.asked import AskedRow, AskedRowQuerySet
 from evaluation.models.reviews import RIGHT, Review, ReviewVerdict
 
 
-class JudgeVerdictQuerySet(models.QuerySet["JudgeVerdict"]):
+class JudgeVerdictQuerySet(AskedRowQuerySet["JudgeVerdict"]):
     def fresh(self) -> Self:
         """Verdicts on trajectories as they are now: what a judge read before one grew counts no more."""
         return self.filter(seen_at=F("trajectory__updated_at"))
@@ -39,10 +40,6 @@ class JudgeVerdictQuerySet(models.QuerySet["JudgeVerdict"]):
         random part of them."""
         return self.order_by(MD5(Cast("trajectory", CharField())), "judge", "pk")
 
-    def by(self, judge: str, asked_with: dict[str, str]) -> Self:
-        """The verdicts of a judge that asks one model by one pack's texts."""
-        return self.filter(judge=judge, model=asked_with["model"], pack_sha256=asked_with["pack_sha256"])
-
     def keep(
         self,
         trajectory: Trajectory,
@@ -52,39 +49,21 @@ class JudgeVerdictQuerySet(models.QuerySet["JudgeVerdict"]):
         usage: Usage,
         seconds: float,
     ) -> "JudgeVerdict":
-        """Store a verdict on a trajectory as it was read, in place of the one that the same judge gave by the same
-        texts; what that one cost stays counted. Packs with the same texts are one: their names tell nothing apart."""
-        asked = {"model": asked_with["model"], "pack_sha256": asked_with["pack_sha256"]}
-        key: dict[str, Any] = {"trajectory": trajectory, "judge": judge, **asked}
-        told = verdict | {"pack": asked_with["pack"], "seen_at": trajectory.updated_at}
-        before = self.filter(**key).first()
-        spent: dict[str, Any] = {name: getattr(usage, name) for name in ("prompt_tokens", "completion_tokens", "cost")}
-        spent["seconds"] = seconds
-        if usage.cached:
-            spent = dict.fromkeys(spent, 0)
-        if before is not None:
-            spent = {name: value + getattr(before, name) for name, value in spent.items()}
-        return self.update_or_create(**key, defaults=told | spent)[0]
+        """Store a verdict on a trajectory as it was read."""
+        told = verdict | {"seen_at": trajectory.updated_at}
+        return self.keep_answer({"trajectory": trajectory, "judge": judge}, asked_with, told, usage, seconds)
 
 
-class JudgeVerdict(models.Model):
+class JudgeVerdict(AskedRow):
     """What a judge says of a whole trajectory; of the same judge, model and texts there is one."""
 
+    ASKER = "judge"
     people: bool | None  # where it is `with_people`
 
     trajectory = models.ForeignKey(Trajectory, models.CASCADE, related_name="judge_verdicts")
     judge = models.CharField(max_length=60)
-    model = models.CharField(max_length=200, blank=True, help_text="That it asked; empty: none.")
-    pack = models.CharField(max_length=120, blank=True, help_text="The prompt pack by which it asked.")
-    pack_sha256 = models.CharField(max_length=64, blank=True)
     success = models.BooleanField(null=True, help_text="Empty: it could not tell.")
-    said = models.TextField(blank=True, help_text="Why, in its own words.")
     answers = models.JSONField(default=dict, blank=True, help_text="To its questions on the way.")
-    error = models.TextField(blank=True, help_text="Why there is no verdict; it is asked again.")
-    prompt_tokens = models.PositiveIntegerField(default=0)
-    completion_tokens = models.PositiveIntegerField(default=0)
-    cost = models.FloatField(default=0.0, help_text="In the currency of the connection's prices.")
-    seconds = models.FloatField(default=0.0, help_text="That it took; none where the answers were known.")
     judged_at = models.DateTimeField(auto_now=True)
     seen_at = models.DateTimeField(null=True, help_text="When what it read of the trajectory had changed last.")
 
@@ -138,3 +117,7 @@ class JudgeVerdict(models.Model):
         if self.error:
             return "no answer"
         return {True: "success", False: "failure", None: "cannot tell"}[self.success]
+
+    @property
+    def record(self) -> str:
+        return self.trajectory.conversation.source_id

@@ -12,10 +12,11 @@ from agents.models import TrajectoryStep
 from agents.models.steps import TrajectoryStepQuerySet
 from agents.stages.known import silent_of_outcomes
 from annotations.models.accounts.projects import Account
-from evaluation.models import ReviewChoice, ReviewQueue, ScannedRun, Study
+from evaluation.models import ReviewChoice, ReviewQueue, ScannedRun, ScannerAnswer, Study
 from evaluation.reviews.foreseen import Foreseen
 from evaluation.reviews.wholes import WHOLE_CHOICES, WholeDraw, drawn_keys
 from evaluation.scanners import SCANNERS
+from evaluation.scanners.asking import ASKING
 
 LARGEST, MOST_PEOPLE = 2_000, 5
 
@@ -93,8 +94,8 @@ class QueueDemand(NamedTuple):
         """ValueError, with the reason, where nothing can be chosen like that."""
         if self.choice not in CHOICES | WHOLE_CHOICES:
             raise ValueError(f"What is judged is chosen by one of {', '.join(CHOICES | WHOLE_CHOICES)}.")
-        if (self.choice == ReviewChoice.SCANNER) != (self.scanner in SCANNERS):
-            raise ValueError(f"What a scanner found is chosen by one of {', '.join(SCANNERS)}.")
+        if (self.choice == ReviewChoice.SCANNER) != (self.scanner in SCANNERS or self.scanner in ASKING):
+            raise ValueError(f"What a scanner found is chosen by one of {', '.join((*SCANNERS, *ASKING))}.")
         if not 1 <= self.size <= LARGEST:
             raise ValueError(f"A queue holds 1 to {LARGEST:,} steps or trajectories.")
         if not 1 <= self.overlap <= MOST_PEOPLE:
@@ -109,9 +110,15 @@ class QueueDemand(NamedTuple):
             found, right = wholes.rows, wholes.rows.filter(Q(right=True))
             return WHOLE_CHOICES[self.choice](wholes), {"population": found.count(), "said_right": right.count()}
         rows = TrajectoryStep.objects.filter(run__studies=study, step__isnull=False)
-        seen = ScannedRun.objects.filter(run__studies=study).steps_found(self.scanner) if self.scanner else ()
+        seen = self._seen(study) if self.scanner else ()
         counts = {"population": rows.count(), "said_right": rows.filter(success=True).count()}
         return CHOICES[self.choice](StepDraw(rows, self.size, self.seed, seen)), counts
+
+    def _seen(self, study: Study) -> set[int]:
+        """Keys of the steps of a study in which the scanner found something."""
+        if self.scanner in ASKING:
+            return ScannerAnswer.objects.filter(step__run__studies=study).steps_found(self.scanner)
+        return ScannedRun.objects.filter(run__studies=study).steps_found(self.scanner)
 
 
 def make_queue(user: Account | None, study: Study, demand: QueueDemand) -> ReviewQueue:

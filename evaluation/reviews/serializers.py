@@ -13,6 +13,7 @@ from evaluation.models.page_regions import PAGES
 from evaluation.reviews.choosing import LARGEST, MOST_PEOPLE
 from evaluation.reviews.deciding import SaidOfStep
 from evaluation.scanners import SCANNERS
+from evaluation.scanners.asking import ASKING
 
 
 class EstimatedRateSerializer(serializers.Serializer):
@@ -110,7 +111,10 @@ class ReviewQueueRequestSerializer(RequestSerializer):
     study = OwnRowField(queryset=Study.objects.select_related("project"))
     choice = serializers.ChoiceField(choices=ReviewChoice.choices)
     scanner = serializers.ChoiceField(
-        choices=sorted(SCANNERS), allow_blank=True, default="", help_text="Whose findings, where that is the choice."
+        choices=sorted({*SCANNERS, *ASKING}),
+        allow_blank=True,
+        default="",
+        help_text="Whose findings, where that is the choice.",
     )
     trajectories = serializers.ListField(
         child=serializers.IntegerField(min_value=1, max_value=2**63 - 1),

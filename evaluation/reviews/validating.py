@@ -1,7 +1,9 @@
 """Measures how often scanners are right, by what people said of the same steps."""
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
 from django.db.models import Exists, OuterRef
 
@@ -26,6 +28,18 @@ class ScannerValidation:
 
     precision: EstimatedRate | None  # of what it found, how much people say too
     recall: EstimatedRate | None  # of what people say, how much it found
+
+    @classmethod
+    def of_reasons(cls, user: User, project: Project, answers: Mapping[int, str]) -> Self:
+        """Of what names a reason of failed steps (key -> reason, "" for none), by those that most people give."""
+        judged = _judged(user, project)
+        truth = {pk: said for pk, step in judged.items() if pk in answers and (said := _main_reason(step)) is not None}
+        confirmed = [truth[pk] == answers[pk] for pk in truth if answers[pk]]
+        looked_for = [truth[pk] == answers[pk] for pk in truth if truth[pk] and not judged[pk].is_chosen]
+        return cls(
+            wilson(sum(confirmed), len(confirmed)) if confirmed else None,
+            wilson(sum(looked_for), len(looked_for)) if looked_for else None,
+        )
 
 
 @dataclass(frozen=True)
@@ -58,6 +72,16 @@ def _validated(scanner: Scanner, found: set[int], judged: dict[int, _JudgedStep]
         wilson(sum(confirmed), len(confirmed)) if confirmed else None,
         wilson(sum(looked_for), len(looked_for)) if looked_for else None,
     )
+
+
+def _main_reason(step: _JudgedStep) -> str | None:
+    """The reason that more people give than any other, "" where most say that it is no failure; None where they do not
+    say why, or in a tie."""
+    votes = Counter(
+        "" if verdict in AGENT_RIGHT else why for verdict, why in step.said if why or verdict in AGENT_RIGHT
+    )
+    (first, most), (_, next_most), *_ = [*votes.most_common(2), ("", 0), ("", 0)]
+    return first if most > next_most else None
 
 
 def _majority(scanner: Scanner, step: _JudgedStep) -> bool | None:

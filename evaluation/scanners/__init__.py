@@ -1,6 +1,6 @@
 """Scanners of failures without a language model: small functions over stored decisions; `SCANNERS` names them all.
 
-Core: no Django, no torch. May import `annotations/dom`.
+Core: no Django, no torch. May import `agents/llm`, `annotations/dom` and `asking`.
 """
 
 from annotations.extensions import SCANNERS as GROUP

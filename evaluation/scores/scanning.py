@@ -1,8 +1,9 @@
 """Gives stored decisions to scanners and keeps what they find, for the page of failures. Nothing is run again."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict
+from functools import cached_property
 from typing import Any
 
 from django.db import transaction
@@ -71,11 +72,11 @@ class RunScan:
         kept["clusters"] = [asdict(cluster) for cluster in clusters.largest()]
         return ScannedRun.objects.update_or_create(run=self.run, defaults=kept)[0]
 
-    def steps(self) -> Iterator[tuple[int, FailedStep]]:
-        """Each failed step by key, in the order of the split; a few pages at a time are in memory."""
-        before = self._actions()
+    def steps(self, among: Collection[int] | None = None) -> Iterator[tuple[int, FailedStep]]:
+        """Each failed step by key, or each of some, in the order of the split; a few pages at a time are in memory."""
+        failed = self.run.steps.failed()
         rows = (
-            self.run.steps.failed()
+            (failed if among is None else failed.filter(pk__in=among))
             .select_related("step__turn", "step__snapshot__dictionary", "trajectory__conversation__website")
             .prefetch_related("step__targets", "step__turn__conversation__turns")
             .defer("branches", "candidate_scores", "step__candidates", "step__extra")
@@ -83,9 +84,10 @@ class RunScan:
         )
         for row in rows.iterator(chunk_size=AT_ONCE):
             assert row.step is not None  # only those with gold were asked for
-            own = before[row.trajectory_id, row.step.turn_id]
+            own = self._actions[row.trajectory_id, row.step.turn_id]
             yield row.pk, self._read(row, row.step, tuple(action for seq, action in own if seq < row.seq))
 
+    @cached_property
     def _actions(self) -> dict[tuple[int, int], list[tuple[int, ScannedAction]]]:
         """(trajectory, turn) -> (place, action) of what the agent did there, in order."""
         found: dict[tuple[int, int], list[tuple[int, ScannedAction]]] = defaultdict(list)

@@ -99,8 +99,9 @@ class ScoredRunViewSet(MetricsMixin, RunViewSet):
         and scanned."""
         run = Run.objects.with_progress().get(pk=self.get_object().pk)
         visible = set(failed_steps(request.user, run).values_list("pk", flat=True))
-        found = RunFindings(request.user, run, visible).of_scanners()
-        return Response(serializers.ScannerFindingSerializer(found, many=True).data)
+        found = RunFindings(request.user, run, visible)
+        listed = [*found.of_scanners(), *found.of_models()]
+        return Response(serializers.ScannerFindingSerializer(listed, many=True).data)
 
     @extend_schema(
         responses=serializers.FailuresSerializer,

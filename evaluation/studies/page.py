@@ -210,7 +210,7 @@ def _scanned_context(
     """What scanners found in the run, for the template. `rows` are narrowed to the finding that the query names, which
     is noted in `chosen`."""
     found = RunFindings(user, run, set(failed_steps(user, run).values_list("pk", flat=True)))
-    listed, clusters = found.of_scanners(), found.clusters()
+    listed, clusters = [*found.of_scanners(), *found.of_models()], found.clusters()
     context: dict[str, Any] = {"findings": listed, "clusters": clusters, "seen": {}, "is_scanned": bool(found.kept)}
     finding = next((row for row in listed if row.key == query.get("scanner")), None)
     if finding:

@@ -241,8 +241,10 @@ class MetricSerializer(serializers.Serializer):
 class ScannerFindingSerializer(serializers.Serializer):
     """What a scanner found in a run; precision and recall are null until people judged such steps."""
 
-    scanner = serializers.CharField(source="key")
+    scanner = serializers.CharField()
     name = serializers.CharField(source="label")
+    model = serializers.CharField(help_text="The language model that it asked; empty: none.")
+    pack = serializers.CharField(help_text="In the words of which prompt pack.")
     count = serializers.SerializerMethodField()
     steps = serializers.DictField(
         source="seen", child=serializers.CharField(), help_text="Step of a trajectory -> what it saw."

@@ -150,8 +150,10 @@ def failing(request: HttpRequest, pk: int) -> HttpResponse:
     page = page_of(request, context.pop("rows"))
     for row in page:
         row.seen = context["seen"].get(row.pk, "")
-    may_ask = rules.can(request.user, "manage", context["study"].project)
-    return render(request, "evaluation/failures.html", context | {"page": page, "may_ask": may_ask})
+    project = context["study"].project
+    may = {"may_ask": rules.can(request.user, "manage", project)}
+    may["may_explain"] = rules.can(request.user, "explain", project)
+    return render(request, "evaluation/failures.html", context | {"page": page} | may)
 
 
 def _visible(request: HttpRequest) -> QuerySet[Study]:

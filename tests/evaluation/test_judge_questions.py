@@ -10,9 +10,10 @@ from agents.models import Connection
 from agents.prompts.packs import webnav
 from annotations.agreement import cohen, estimate
 from annotations.models import Role
+from evaluation.asking.definition import PAGE_CHARACTERS, AskedModel
 from evaluation.judges import JUDGES
 from evaluation.judges.agreeing import JudgeAgreement, JudgedRun
-from evaluation.judges.definition import HISTORY, PAGE_CHARACTERS, AskedModel, Evidence, Opinion, SeenAction
+from evaluation.judges.definition import HISTORY, Evidence, Opinion, SeenAction
 from evaluation.judges.judging import Judging
 from evaluation.judges.rewardbench import RewardBenchJudge
 from evaluation.metrics.judged import JudgedByPeople, corrected_rate, labels_wanted, wilson
@@ -92,7 +93,7 @@ def test_its_answers_stand_in_list_and_csv_and_success_alone_is_compared(server:
     conversation.turns.update(instruction="task 0 please")
     factories.make_trajectory(run, conversation)
     study = factories.make_study(run.dataset.project, [run])
-    list(Judging("rewardbench", run.dataset.project).judge_run(run))
+    list(Judging("rewardbench", run.dataset.project).go_through(run))
     assert JudgeVerdict.objects.get().remarks == "side effects · directness 2 of 4"
     client = client_of(factories.make_user(Role.READER, study.project))
     assert "side effects · directness 2 of 4" in source(client.get(f"/studies/{study.pk}/judges/"))

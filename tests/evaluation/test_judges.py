@@ -14,9 +14,10 @@ from agents.memory.jobs import endpoint
 from agents.models import Connection, PromptPack, Run
 from agents.prompts.packs import Pack, webnav
 from annotations.models import Role
+from evaluation.asking.definition import AskedModel
 from evaluation.judges import JUDGES
 from evaluation.judges.agreeing import JudgedRun, agreements
-from evaluation.judges.definition import AskedModel, Evidence, Opinion, SeenAction
+from evaluation.judges.definition import Evidence, Opinion, SeenAction
 from evaluation.judges.judging import Judging, page_words
 from evaluation.judges.rules import ByGold
 from evaluation.judges.webjudge import ASKED, EVIDENCE, HISTORY, MOST, WebJudge
@@ -123,7 +124,7 @@ def test_webjudge_asks_for_conditions_then_for_pages_then_for_a_verdict(run: Run
     assert last.count("[button]  Search -> CLICK") == 3
     assert JudgeVerdict.objects.filter(success=True).count() == SIZE / 2
     assert found["rows"][0]["rate"]["value"] == 0.5
-    assert (found["model"], found["pack"]) == ("m-1", "webnav@7")
+    assert (found["model"], found["pack"]) == ("m-1", "webnav@8")
 
 
 def test_a_page_that_says_little_is_no_evidence(run: Run, server: LlmServer) -> None:
@@ -218,7 +219,7 @@ def test_who_asks_a_model_is_asked_again_only_of_what_has_changed(run: Run, serv
     changed = run.trajectories.in_order()[0]
     changed.got_on()
     run.trajectories.filter(pk=changed.pk).update(state="done")
-    assert Judging("webjudge", run.dataset.project).waiting(run) == [changed]
+    assert Judging("webjudge", run.dataset.project).waiting(run) == [changed.pk]
 
 
 def test_a_verdict_on_what_grew_while_the_judge_read_counts_nothing(run: Run, monkeypatch) -> None:
@@ -233,7 +234,7 @@ def test_a_verdict_on_what_grew_while_the_judge_read_counts_nothing(run: Run, mo
             return super().judge(seen, panel)
 
     monkeypatch.setitem(JUDGES, "slow", Slow())
-    assert len(list(Judging("slow", run.dataset.project).judge_run(run))) == SIZE
+    assert len(list(Judging("slow", run.dataset.project).go_through(run))) == SIZE
     assert shown(run).rate.n == SIZE - 1
     assert not JudgeVerdict.objects.fresh().filter(trajectory=grows).exists()
 

@@ -10,8 +10,8 @@ from agents.models import Connection, Run
 from agents.types import Spent
 from annotations.jobs import running
 from annotations.models import Job, Role
-from evaluation.judges import jobs as judging_jobs
-from evaluation.judges.jobs import start_judging
+from evaluation.asking.jobs import AskingWork
+from evaluation.judges.judging import Judging
 from evaluation.models import JudgeVerdict, Study
 from tests import factories
 from tests.agents.llm_server import LlmServer, failure, serve
@@ -55,7 +55,7 @@ def admin_of(study: Study):
 
 def started(study: Study, judge: str = "webjudge", **options) -> Job:
     runs = list(study.runs.select_related("dataset__project"))
-    return start_judging(user=admin_of(study), runs=runs, judge=judge, **options)
+    return Judging.start(judge, user=admin_of(study), runs=runs, **options)
 
 
 def work(job: Job) -> Job:
@@ -127,7 +127,7 @@ def test_what_a_killed_worker_had_booked_stays_counted(study: Study, server: Llm
 
     claimed = Job.objects.claim(job.pk)
     assert claimed is not None
-    doing = judging_jobs.JudgingWork(claimed)
+    doing = AskingWork(claimed, Judging)
     booked = doing.budget.add
 
     def book_and_die(amount: Spent) -> None:

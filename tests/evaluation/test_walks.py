@@ -339,7 +339,7 @@ def read_and_mend(study: Study, walked: Walked) -> None:
     with walking_on(walked, 12):
         assert browser.post(reviews, said, content_type="application/json").status_code == 200
         count_reviews()
-        assert list(Judging("gold", project).judge_run(run))
+        assert list(Judging("gold", project).go_through(run))
         assert agreements(run)
     step = trajectory.steps.order_by("seq")[0].step
     gold = GoldDesk(step)

@@ -218,6 +218,8 @@ def _run(gold: str, world: GoldWorld) -> None:
         (None, ""),
     ):
         Review.objects.give(trajectory, step, world.people["admin"], verdict, comment=f"It is {gold}.")
+    for step in trajectory.steps.all():
+        factories.make_scanner_answer(step, "wrong value" if gold == "alpha" else "", said=f"It is {gold}.")
     factories.make_judge_verdict(trajectory, success=gold == "alpha", said=f"It is {gold}.")
     TurnCorrection.objects.ask(_steps(world.hidden)[2].turn, world.people["admin"], f"It is {gold}.")
     doubted = Correction.objects.ask(_steps(world.hidden)[2], world.people["admin"], f"It is {gold}.")

@@ -45,7 +45,7 @@ QUERIES = {
     "step-tree": ("?node=2", "?node=2&from=1"),
     "run": ("?order=worst", "?find=alpha", "?find=bravo"),
     "study": ("?preset=faithful",),
-    "study-failures": ("?reason=near", "?scanner=sibling"),
+    "study-failures": ("?reason=near", "?scanner=sibling", "?scanner=reason+m-1+00000000"),
     "study-plots": ("?preset=faithful",),
     "study-judges": ("?said=success", "?disagrees=true"),
     "study-judges-csv": ("?said=success",),

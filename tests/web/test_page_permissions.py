@@ -196,6 +196,7 @@ PAGES = {
     "study-judges": get("studies"),
     "study-judges-csv": get("studies"),
     "study-judging": get("studies", ADMINS),
+    "study-explaining": get("studies", ADMINS),
     "review-reasons": get("project slug", EXPORTERS),
     "review-queue": get("review queue"),
     "review-queue-next": get("review queue", EXPORTERS),

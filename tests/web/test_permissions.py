@@ -120,6 +120,7 @@ STARTED_BY["studies/forecast"] = {"admin"}
 STARTED_BY["demonstrations"] = {"admin", "reviewer"}
 STARTED_BY["typed-conversations"] = {"admin"}
 STARTED_BY["judgings"] = STARTED_BY["judgings/forecast"] = {"admin"}
+STARTED_BY["explanations"] = STARTED_BY["explanations/forecast"] = {"admin"}
 STARTED_BY["guard-forecasts"] = {"admin", "reviewer"}
 
 
@@ -136,6 +137,8 @@ def start(client: Client, noun: str, world: World):
         "guard-forecasts": {"dataset": live},
         "judgings": {"runs": [world.keys["runs"]], "judge": "gold", "connection": "none"},
         "judgings/forecast": {"runs": [world.keys["runs"]], "judge": "gold", "connection": "none"},
+        "explanations": {"runs": [world.keys["runs"]], "scanner": "reason", "connection": "none"},
+        "explanations/forecast": {"runs": [world.keys["runs"]], "scanner": "reason", "connection": "none"},
         "demonstrations": {"project": world.project.slug, "environment": "miniwob", "task": "no-such-task"},
     }
     return client.post(f"/api/{noun}/", bodies[noun], content_type="application/json")

@@ -33,7 +33,7 @@ ABILITIES: dict[str, frozenset[str]] = {
     Role.ADMIN: frozenset(
         {
             *("import", "export", "train", "embed", "induce", "refine", "propose", "release", "sample", "goals"),
-            *("transition", "risks", "judge", "evaluate", "review", "annotate", "manage"),
+            *("transition", "risks", "judge", "explain", "evaluate", "review", "annotate", "manage"),
         }
     ),
     Role.REVIEWER: frozenset({"export", "risks", "review"}),
@@ -45,6 +45,7 @@ ABILITIES: dict[str, frozenset[str]] = {
 # What may be done, where the name of an ability is no verb that says it
 ABILITY_WORDS = {
     "embed": "embed memory",
+    "explain": "have failures explained",
     "goals": "add goals",
     "induce": "induce workflows",
     "judge": "let judges look at runs",

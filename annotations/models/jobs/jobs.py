@@ -58,23 +58,29 @@ class JobQuerySet(LeasedQuerySet):
         return queued.filter(kind__in=IO_KINDS) if queue == "io" else queued.exclude(kind__in=IO_KINDS)
 
 
+class JobKind(models.TextChoices):
+    """What a job does; each is an ability of roles, too."""
+
+    IMPORT = "import", "import"
+    EXPORT = "export", "export"
+    TRAIN = "train", "training"
+    EMBED = "embed", "embedding"
+    INDUCE = "induce", "workflow induction"
+    REFINE = "refine", "rationales"
+    PROPOSE = "propose", "proposals"
+    RELEASE = "release", "release"
+    SAMPLE = "sample", "sample data"
+    GOALS = "goals", "live goals"
+    TRANSITION = "transition", "transitions"
+    RISKS = "risks", "risk forecasts"
+    JUDGE = "judge", "judging"
+    EXPLAIN = "explain", "explanations of failures"
+
+
 class Job(Leased):
     """A long piece of work with its progress and its report."""
 
-    class Kind(models.TextChoices):
-        IMPORT = "import", "import"
-        EXPORT = "export", "export"
-        TRAIN = "train", "training"
-        EMBED = "embed", "embedding"
-        INDUCE = "induce", "workflow induction"
-        REFINE = "refine", "rationales"
-        PROPOSE = "propose", "proposals"
-        RELEASE = "release", "release"
-        SAMPLE = "sample", "sample data"
-        GOALS = "goals", "live goals"
-        TRANSITION = "transition", "transitions"
-        RISKS = "risks", "risk forecasts"
-        JUDGE = "judge", "judging"
+    Kind = JobKind
 
     kind = models.CharField(max_length=10, choices=Kind.choices)
     project = models.ForeignKey(Project, models.CASCADE, related_name="jobs")

@@ -8,9 +8,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from agents.models import Run
 from agents.prompts.packs import PACKAGED
+from evaluation.asking.budget import AskingBudget
 from evaluation.judges import JUDGES
 from evaluation.judges.agreeing import JudgeAgreement, agreements, as_json
-from evaluation.judges.budget import JudgingBudget
 from evaluation.judges.judging import Judging, total
 from evaluation.metrics.judged import EstimatedRate
 from evaluation.models import JudgeVerdict
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         if len({run.dataset.project_id for run in found}) > 1:
             raise CommandError("the runs are of several projects; judge those of one at a time")
         try:
-            budget = None if max_cost is None else JudgingBudget(max_cost)
+            budget = None if max_cost is None else AskingBudget(max_cost)
             judging = Judging(judge, found[0].dataset.project, connection=connection, pack=pack, budget=budget)
         except ValueError as error:
             raise CommandError(str(error)) from error
@@ -70,7 +70,7 @@ class Command(BaseCommand):
         failed: list[JudgeVerdict] = []
         for run in runs:
             waiting, done = len(judging.waiting(run)), []
-            for verdict in judging.judge_run(run):
+            for verdict in judging.go_through(run):
                 done.append(verdict)
                 said = ", ".join(f"{n} {word}" for word, n in total(done).items())
                 self.stderr.write(f"run {run.pk}: {len(done)} of {waiting}: {said}")

@@ -1,13 +1,13 @@
-"""The limit on what one judging may cost."""
+"""The limit on what one job that asks a language model may cost."""
 
 from collections.abc import Callable
 
 from agents.types import SpendLimits, Spent
 
 
-class JudgingBudget:
-    """An `agents.llm.budget.Budget` of one judging, which one process works on at a time: what is booked is told to
-    `keep` before the request is sent, so that a worker that is killed leaves it counted."""
+class AskingBudget:
+    """An `agents.llm.budget.Budget` of one job, which one process works on at a time: what is booked is told to `keep`
+    before the request is sent, so that a worker that is killed leaves it counted."""
 
     def __init__(
         self, cost: float | None, spent: float = 0.0, keep: Callable[[float], object] = lambda cost: None
