@@ -94,7 +94,7 @@ def start_training(
     )
     errors = _errors(model, dataset, limit, changes, recipe)
     learnt = lessons.Lessons(lessons.collect(dataset) if taught and lessons.collect else ())
-    errors |= _unteachable(learnt, dataset, kind, changes) if taught else {}
+    errors |= _unteachable(learnt, dataset, kind, changes, taught)
     if errors:
         raise ValidationError(errors)
     model.seed = int(changes.get("seed", 0 if kind not in SETTINGS else SETTINGS[kind]().seed))
@@ -233,8 +233,14 @@ def _unplannable(
     return {"recipe": said} if said else {}
 
 
-def _unteachable(learnt: lessons.Lessons, dataset: Dataset, kind: str, changes: dict[str, Any]) -> dict[str, str]:
-    """Why nothing that people taught of a dataset can be learnt by a model."""
+def _unteachable(
+    learnt: lessons.Lessons, dataset: Dataset, kind: str, changes: dict[str, Any], taught: bool
+) -> dict[str, str]:
+    """Why nothing that people taught of a dataset can be learnt by a model, where that is asked for (`taught`)."""
+    needs_pairs = changes.get("loss") == "dpo" and not any(one.wrong for one in learnt.of_step.values())
+    if not taught or (learnt and needs_pairs):
+        said = "loss=dpo needs lessons (--lessons), with an action that people called wrong."
+        return {"settings": said} if needs_pairs else {}
     planner = planner_named(str(changes.get("paradigm", PlannerSettings().paradigm)))
     reads_turns = dataset.source_format == "weblinx" or (planner is not None and planner.of_turns)
     said = f"Nobody has taught anything of the train split of {dataset.name} yet: say in replays who was wrong."

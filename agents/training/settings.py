@@ -162,6 +162,20 @@ class CausalSettings(PlannerSettings):
 
     epochs: int = same(LoopSettings, "epochs", 3)
     loss_on: Literal["answer", "text"] = setting("answer", "the tokens that the loss counts")
+    loss: Literal["likelihood", "dpo"] = setting(
+        "likelihood",
+        "what is learnt: recorded answers, or (dpo) the right answer rather than one that people called wrong",
+    )
+    beta: float = setting(0.1, "how closely dpo stays at the model that it starts from", above=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.loss == "dpo" and self.loss_on != "answer":
+            raise ValueError("loss_on would change nothing: it needs loss=likelihood")
+        if self.loss == "dpo" and self.paradigm not in ON_PAGES:
+            raise ValueError(f"loss=dpo needs paradigm={' or '.join(sorted(ON_PAGES))}")
+        if self.loss != "dpo" and self.beta != declarations(CausalSettings)["beta"].default:
+            raise ValueError("beta would change nothing: it needs loss=dpo")
 
 
 SETTINGS: dict[str, type[LoopSettings]] = {
@@ -217,6 +231,8 @@ def read_settings(settings: LoopSettings, recipe: Recipe | None = None) -> dict[
     left_out = {name for name, paradigms in READ_BY.items() if settings.paradigm not in paradigms}
     left_out |= _without_past(settings, recipe).keys()
     left_out |= {name for name in found if name.startswith("lora_")} if settings.adapter == "none" else set()
+    if isinstance(settings, CausalSettings):
+        left_out |= {"loss_on", "repeats", "none_ratio", "top_k"} if settings.loss == "dpo" else {"beta"}
     return {name: value for name, value in found.items() if name not in left_out}
 
 

@@ -18,6 +18,7 @@ from agents.training.fit.loop import TrainingError, TrainingProgress, TrainingTa
 from agents.training.fit.together import joined, processes, together
 from agents.training.fit.weights import load_tokenizer
 from agents.training.kinds.language import CausalTask, Seq2SeqTask, check_adapter
+from agents.training.kinds.preferences import PreferenceTask
 from agents.training.kinds.ranking import CrossEncoderTask, DualEncoderTask
 from agents.training.lessons import Lessons
 from agents.training.rationales import ShownReasons, shown_reasons
@@ -25,6 +26,7 @@ from agents.training.samples.action_rows import ActionRows, turns_recipe
 from agents.training.samples.asked import Asked
 from agents.training.samples.left_out import LeftOut
 from agents.training.samples.pairs import Pairs, cross_encoder_lines, dual_encoder_lines, prepare
+from agents.training.samples.preference_rows import PreferenceRows
 from agents.training.samples.prompt_rows import PromptRows
 from agents.training.samples.rows import RankingRows, SplitRows, StepRows, as_set
 from agents.training.samples.tokens import KeptSamples, PageSamples
@@ -139,11 +141,7 @@ class Work:
             *self.rows.lessons.identity,
         )
         card.write_files(self.folder, written)
-        forget_checkpoint(self.kept)
-        for path in self.kept.glob("*.jsonl"):
-            path.unlink()
-        if self.kept.exists():
-            self.kept.rmdir()
+        _forget(self.kept)
 
     def _tell_epoch(self, progress: TrainingProgress, last: list[TrainingProgress]) -> None:
         last[:] = [progress]
@@ -167,6 +165,9 @@ class Work:
         if (samples := self._samples(settings, tokenizer := load_tokenizer(base))) is None:
             return None
         self.tell(LOADING, 0, None, "steps")
+        if isinstance(settings, CausalSettings) and settings.loss == "dpo":
+            path = self._prepared(PreferenceRows(samples[0], samples[0].rows), list, "preferences")
+            return PreferenceTask(base, tokenizer, settings, path, samples[1]) if path else None
         if isinstance(settings, CausalSettings):
             return CausalTask(base, tokenizer, settings, *samples)
         return Seq2SeqTask(base, tokenizer, settings, *samples)
@@ -239,11 +240,21 @@ class Work:
         return path if prepare(groups, line, path, self.until) == "done" else None
 
 
+def _forget(kept: Path) -> None:
+    """Delete what was kept between slices."""
+    forget_checkpoint(kept)
+    for path in kept.glob("*.jsonl"):
+        path.unlink()
+    if kept.exists():
+        kept.rmdir()
+
+
 def _measured(task: TrainingTask, last: TrainingProgress) -> dict[str, Any]:
     """The figures of a training that is over."""
     point = last.curve[-1]
     names = [name for name in point if name not in ("step", "epoch", "learning_rate", "loss")]
     metrics = {"train_loss": point["loss"], "examples": task.size, "steps": last.step}
+    metrics |= {"pairs": task.size} if isinstance(task, PreferenceTask) else {}
     metrics |= {f"dev_{name}": point[name] for name in names}
     metrics["parameters"] = sum(parameter.numel() for parameter in task.model.parameters())
     trained = sum(p.numel() for p in task.model.parameters() if p.requires_grad)

@@ -1,6 +1,7 @@
 """What people say is wrong becomes what is learnt: files to train on elsewhere, and trainings here."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,14 @@ from django.core.exceptions import ValidationError
 from django.core.management import call_command
 
 from agents.models import TrainedModel, Trajectory, TrajectoryStep
+from agents.runs.building import build_training
+from agents.training.fit.weights import load_tokenizer
 from agents.training.jobs import run_inline, start_training
 from agents.training.lessons import TIMES, Lesson, Lessons
+from agents.training.samples.preference_rows import PreferenceRows
+from agents.training.samples.rows import SplitRows, StepRows, as_set
+from agents.training.samples.tokens import PageSamples
+from agents.training.settings import CausalSettings, make_settings
 from agents.types import Action, Observation, PastAction, RecordedStep
 from annotations.access.rules import Rights
 from annotations.corpus.correct.correcting import CorrectionDesk
@@ -24,6 +31,7 @@ from evaluation.teaching.collecting import Teaching
 from evaluation.teaching.records import FORMS, LessonLines, count
 from evaluation.teaching.results import HeldOut
 from tests import factories
+from tests.tiny_models import tiny_causal
 
 pytestmark = pytest.mark.django_db
 
@@ -347,3 +355,46 @@ def test_what_it_changed_is_shown_on_held_out_conversations_with_its_interval(do
     with pytest.raises(ValueError, match="have not learnt from"):
         HeldOut(model).measure(admin, plain, "train")
     assert Study.objects.filter(name__startswith="taught against").count() == 1
+
+
+@pytest.mark.slow
+def test_a_planner_learns_the_pairs_that_people_taught_by_the_dpo_loss(doubtful, tmp_path) -> None:
+    """Of two steps with an action that is wrong there; refused without one. Its card says how many pairs there were."""
+    base = str(tiny_causal(tmp_path / "base", ["Open a result. Answer: A. Action: CLICK"], layers=1))
+    changes = {"loss": "dpo", "epochs": 2, "paradigm": "multichoice", "max_length": 512, "dev_examples": 0}
+    asked: dict[str, Any] = {"user": None, "dataset": doubtful, "kind": "causal", "base": base, "publish": False}
+    with pytest.raises(ValidationError, match="loss=dpo needs lessons"):
+        start_training(name="untaught", changes=changes, **asked)
+    rita = person(doubtful, "rita")
+    for step in TrajectoryStep.objects.filter(run__dataset=doubtful):
+        say(step, rita, "agent_wrong")
+    model = start_training(name="preferring", changes=changes, taught=True, **asked)
+    job = run_inline(model)
+    assert job.state == "done", job.last_error
+    model.refresh_from_db()
+    assert (model.metrics["pairs"], model.metrics["steps"], model.config["loss"]) == (2, 2, "dpo")
+    assert model.config["beta"] == 0.1
+    assert "- 2 pairs of a right and a wrong answer, by the DPO loss" in (model.folder / "README.md").read_text("utf-8")
+    assert not (model.folder / "work").exists()
+
+
+@pytest.mark.slow
+def test_both_answers_of_a_pair_are_to_the_same_prompt_and_of_elements_that_it_offers(doubtful, tmp_path) -> None:
+    tokenizer = load_tokenizer(str(tiny_causal(tmp_path / "base", ["Open a result."], layers=1)))
+    settings = make_settings("causal", {"loss": "dpo", "max_length": 2048})
+    assert isinstance(settings, CausalSettings)
+    for step in TrajectoryStep.objects.filter(run__dataset=doubtful):
+        say(step, person(doubtful, f"rita-{step.pk}"), "agent_wrong")
+    rows = SplitRows(doubtful, Split.TRAIN, None, Lessons(Teaching.lessons_of(doubtful)))
+    steps = StepRows(rows, settings, pipeline=build_training(as_set(settings), doubtful, 0, None, None))
+    samples = PageSamples(steps, tokenizer, settings, 1)
+    found = [pair for _, group in PreferenceRows(samples, steps).groups() for pair in group]
+    assert len(found) == 2
+    for pair in found:
+        prompt = tokenizer.decode(pair["prompt"])
+        letters = [re.match(r"Answer: ([A-F])\.|([A-F])\.", pair[name]) for name in ("answer", "rejected")]
+        assert all(letters), found
+        assert pair["answer"] != pair["rejected"]
+        for letter in letters:
+            assert f"{(letter[1] or letter[2])}. (" in prompt
+    assert found[0]["answer"][:2] != found[0]["rejected"][:2]

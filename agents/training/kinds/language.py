@@ -64,7 +64,7 @@ class _LanguageTask:
         self.tokenizer.save_pretrained(folder)
 
     def _answers(self, model: Any, prompts: list[list[int]]) -> list[str]:
-        ids, mask = _padded(prompts, self.tokenizer.pad_token_id, left=not model.config.is_encoder_decoder)
+        ids, mask = padded(prompts, self.tokenizer.pad_token_id, left=not model.config.is_encoder_decoder)
         output = model.generate(
             input_ids=ids.to(model.device),
             attention_mask=mask.to(model.device),
@@ -122,8 +122,8 @@ class Seq2SeqTask(_LanguageTask):
 
     def batch(self, epoch: int, indices: Sequence[int]) -> dict[str, "torch.Tensor"]:
         samples = self.train.get(epoch, indices)
-        ids, mask = _padded([prompt for prompt, _ in samples], self.tokenizer.pad_token_id)
-        labels, _ = _padded([answer for _, answer in samples], IGNORED, multiple=MULTIPLE)
+        ids, mask = padded([prompt for prompt, _ in samples], self.tokenizer.pad_token_id)
+        labels, _ = padded([answer for _, answer in samples], IGNORED, multiple=MULTIPLE)
         return {"input_ids": ids, "attention_mask": mask, "labels": labels}
 
 
@@ -144,16 +144,16 @@ class CausalTask(_LanguageTask):
     def batch(self, epoch: int, indices: Sequence[int]) -> dict[str, "torch.Tensor"]:
         texts, labels = [], []
         for sample in self.train.get(epoch, indices):
-            prompt, answer = self._joined(sample)
+            prompt, answer = self.joined(sample)
             texts.append(prompt + answer)
             labels.append((prompt if self.loss_on == "text" else [IGNORED] * len(prompt)) + answer)
-        ids, mask = _padded(texts, self.tokenizer.pad_token_id)
-        return {"input_ids": ids, "attention_mask": mask, "labels": _padded(labels, IGNORED)[0]}
+        ids, mask = padded(texts, self.tokenizer.pad_token_id)
+        return {"input_ids": ids, "attention_mask": mask, "labels": padded(labels, IGNORED)[0]}
 
     def weight(self, batch: dict[str, "torch.Tensor"]) -> float:
         return float((batch["labels"][:, 1:] != IGNORED).sum())  # nothing predicts the first token
 
-    def _joined(self, sample: PromptAndAnswer) -> PromptAndAnswer:
+    def joined(self, sample: PromptAndAnswer) -> PromptAndAnswer:
         """The prompt as it is read in use, and the answer without the tokens that open a text, with the one that ends
         it."""
         prompt, answer = sample
@@ -165,7 +165,7 @@ class CausalTask(_LanguageTask):
         return prompt, answer
 
 
-def _padded(
+def padded(
     rows: list[list[int]], value: int, *, left: bool = False, multiple: int = 1
 ) -> tuple["torch.Tensor", "torch.Tensor"]:
     """The rows as a matrix filled up with `value`, and a mask that is 1 where a row has a token."""

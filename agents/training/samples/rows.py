@@ -208,9 +208,9 @@ class StepRows:
         recorded = self._conversation(conversation)
         step = next(step for step in recorded.steps if step.pk == pk)
         found = recorded.recorded(step, told=told(self.pipeline.recipe))
-        return self._reminded(self.rows.lessons.samples(found)[place])
+        return self.reminded(self.rows.lessons.samples(found)[place])
 
-    def _reminded(self, step: RecordedStep) -> PlanningStep:
+    def reminded(self, step: RecordedStep) -> PlanningStep:
         """The step with what the recipe recalls for it, by the same stages as in use."""
         (state,) = self.pipeline.reminded([step.observation])
         exemplars = [_past_step(shown) for exemplar in state.exemplars for shown in exemplar.steps]

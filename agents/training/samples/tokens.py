@@ -19,9 +19,10 @@ from agents.training.samples.examples import CandidateDraw, PlanningRows, Planni
 from agents.training.samples.left_out import LeftOut
 from agents.training.samples.pairs import Lines
 from agents.training.settings import PlannerSettings
+from agents.types import Action
 from agents.words.past_step import PastStep
 from agents.words.sequence import MAX_PIECE, PagePart, input_ids, label_ids, page_messages
-from agents.words.shown_page import PageTask, PageWording, format_input
+from agents.words.shown_page import PageInput, PageTask, PageWording, format_input
 from annotations.dom.limits import PageError
 from annotations.dom.tree import node_ids
 from annotations.sandbox.deadline import page_deadline
@@ -130,14 +131,35 @@ class PageSamples:
         chosen = [*([] if gold is None else [gold]), *others]
         task = PageTask(current.instruction, current.past_actions, current.operation, current.value)
         page = format_input(current.root, chosen, task, self.form, gold, wording=self.wording)
+        return self._prompt(step, page, epoch, index), label_ids(page.target, self.tokenizer)
+
+    def preference(self, step: PlanningStep, wrong: Action, place: int) -> tuple[list[int], str, str] | None:
+        """The prompt of a step where gold and a wrong action can be chosen, the right answer and the wrong one; None
+        where its page does not hold both, or they are the same answer. `place` is that of the action at the step."""
+        current, rng = step.current, self._generator(step.current.key, place)
+        positives, negatives = _on_page(current)
+        if not positives or wrong.node_id not in node_ids(current.root):
+            return None
+        gold = rng.choice(positives)
+        others = [node_id for node_id, _ in negatives if node_id != wrong.node_id]
+        drawn = rng.sample(others, min(max(self.settings.num_candidates - 2, 0), len(others)))
+        shown = {gold, wrong.node_id, *drawn}
+        task = PageTask(current.instruction, current.past_actions, current.operation, current.value)
+        page = format_input(current.root, shown, task, self.form, gold, wording=self.wording)
+        refused = replace(task, operation=wrong.operation, value=wrong.value)
+        answer = format_input(current.root, shown, refused, self.form, wrong.node_id, wording=self.wording)
+        if min(page.gold_index, answer.gold_index) < 0 or page.target == answer.target:
+            return None
+        return self._prompt(step, page, 0, place), page.target, answer.target
+
+    def _prompt(self, step: PlanningStep, page: PageInput, epoch: int, index: int) -> list[int]:
         # Each with its own random numbers, so that it does not matter which of them still fit and are made.
         recalled = reversed([*step.exemplars, *step.memory])
         memory = (self._memory(past, self._generator(epoch, index, past.key)) for past in recalled)
         history = chain(memory, [list(opening(self.shots, step.workflows))])
         limits, spoken = (self.settings.max_length, self.max_piece), self.settings.layout == "conversation"
         system = self.wording.system if spoken else ""
-        prompt = input_ids(history, page_messages(page), self.tokenizer, system, *limits, spoken)
-        return prompt, label_ids(page.target, self.tokenizer)
+        return input_ids(history, page_messages(page), self.tokenizer, system, *limits, spoken)
 
     def _generator(self, *parts: int) -> Random:
         return generator("sample", self.settings.seed, *parts)

@@ -124,10 +124,12 @@ def _adapter(training: Training) -> list[str]:
 def _data(training: Training) -> list[str]:
     licence = training.data_licence or "not recorded with the dataset; ask where it came from"
     said = f"what people taught of {training.lessons:,} of its steps by verdicts and corrections"
+    pairs = training.metrics.get("pairs", 0)
     return [
         f"- dataset `{training.dataset}`, split `{training.split}`, {training.conversations:,} conversations",
         f"- data SHA-256 `{training.data_sha256}` (of the imported records, in order)",
         *([f"- {said} (SHA-256 `{training.lessons_sha256}`)"] if training.lessons else []),
+        *([f"- {pairs:,} pairs of a right and a wrong answer, by the DPO loss"] if pairs else []),
         f"- licence of the data: {licence}",
     ]
 
