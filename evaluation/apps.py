@@ -10,6 +10,7 @@ class EvaluationConfig(AppConfig):
     def ready(self) -> None:
         from agents.models import runs
         from agents.recipe_pages import page as recipes
+        from agents.replay import file
         from agents.training import lessons
         from agents.training.prepare import preparing
         from annotations.corpus import judged
@@ -22,7 +23,7 @@ class EvaluationConfig(AppConfig):
         from evaluation.guard import forecasting
         from evaluation.judges import jobs as judging_jobs
         from evaluation.models import RiskLabel, Shard, Study
-        from evaluation.reviews import counting
+        from evaluation.reviews import counting, noting
         from evaluation.scores.of_recipes import of_recipe
         from evaluation.studies import running, sample
         from evaluation.teaching import collecting
@@ -34,6 +35,7 @@ class EvaluationConfig(AppConfig):
         stopping.watched = lambda: Shard.objects.just_watched().exists() or sample.urgent_waits()
         counting.count_task = tasks.count_reviews
         recipes.scored = of_recipe
+        file.notes_of = noting.notes_of
         runs.study_of = Study.objects.newest_of
         lessons.collect = collecting.Teaching.lessons_of
         judged.OF_STEPS.append((RiskLabel.objects.all(), "risk labels"))

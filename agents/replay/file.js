@@ -12,7 +12,21 @@
     const bytes = Uint8Array.from(atob(packed.textContent.trim()), (character) => character.charCodeAt(0));
     const page = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     const blob = new Blob([await new Response(page).blob()], { type: "application/xhtml+xml" });
+    layOut(frame);
     frame.src = URL.createObjectURL(blob) + (frame.dataset.first ?? "");
+  }
+
+  /** A page with a region is laid out as wide as the region was measured, beside a scroll bar, and shown smaller where
+   * there is less room. @param {HTMLIFrameElement} frame */
+  function layOut(frame) {
+    if (!frame.dataset.width || !frame.parentElement) return;
+    const bar = document.body.appendChild(document.createElement("div"));
+    bar.style.cssText = "position:absolute;visibility:hidden;overflow:scroll;width:99px";
+    const width = Number(frame.dataset.width) + bar.offsetWidth - bar.clientWidth;
+    bar.remove();
+    const scale = Math.min(1, frame.parentElement.clientWidth / width);
+    const height = frame.clientHeight;
+    frame.style.cssText = `width:${width}px;height:${height / scale}px;transform:scale(${scale});transform-origin:0 0;margin-bottom:${height - height / scale}px`;
   }
 
   /** @param {-1 | 1} direction */

@@ -8,7 +8,7 @@ one script, ours, which unpacks the page of a step when that is opened.
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from django.utils.html import escape
 from agents.models import Trajectory
 from agents.replay.rows import record_of, row_of
 from annotations.dom.limits import PageError
-from annotations.dom.marks import Mark, anchor_id
+from annotations.dom.marks import Mark, MarkedRegion, anchor_id
 from annotations.models import Snapshot
 from annotations.sandbox import page_questions
 
@@ -39,6 +39,21 @@ POLICY = (
 )
 
 
+@dataclass(frozen=True)
+class StepNote:
+    """What somebody said of a step, in words; perhaps of a rectangle of the page that a field of the step holds
+    (`page`), laid out `layout_width` pixels wide."""
+
+    words: str
+    region: MarkedRegion | None = None
+    page: str = ""
+    layout_width: float = 0
+
+
+notes_of: Callable[[Trajectory], dict[int, list[StepNote]]] | None = None
+"""Key of a step -> what people said of it; `evaluation.apps` sets it."""
+
+
 @dataclass
 class ReplayFile:
     """The file of one trajectory, for those who may see all of it: gold, marks, prompts and replies are in it. Pages
@@ -49,14 +64,17 @@ class ReplayFile:
 
     def made(self) -> bytes:
         wanted = set(self.trajectory.steps.wrong_first()[:MAX_PAGES])
-        steps = []
+        steps, noted = [], notes_of(self.trajectory) if notes_of else {}
         for step in self.trajectory.steps.with_pages():
             action = step.trace.get("act", {}).get("representation", "")
             told = row_of(step, action, gold=True) | record_of(step)
             targets = list(step.step.targets.all()) if step.step else []
             page = step.step.shown_snapshot() if step.step else step.snapshot
-            packed = self._packed(page, step.marks(targets)) if step.pk in wanted else {"missing": LEFT_OUT}
-            steps.append(_step_in_file(told) | packed)
+            notes = noted.get(step.pk, [])
+            shown = _drawn(notes, "raw_snapshot" if step.step and page == step.step.raw_snapshot else "snapshot")
+            is_in = step.pk in wanted
+            packed = self._packed(page, step.marks(targets), shown) if is_in else {"missing": LEFT_OUT}
+            steps.append(_step_in_file(told) | packed | {"notes": notes})
         judged = [one for one in steps if one["judged"]]
         context = {
             "trajectory": self.trajectory,
@@ -69,18 +87,27 @@ class ReplayFile:
         body = render_to_string("agents/replay_file.html", context)
         return f"{_head(str(self.trajectory))}{body}<script>{_SCRIPT}</script>\n</html>\n".encode()
 
-    def _packed(self, snapshot: Snapshot | None, marks: Sequence[Mark]) -> dict[str, Any]:
+    def _packed(self, snapshot: Snapshot | None, marks: Sequence[Mark], notes: Sequence[StepNote]) -> dict[str, Any]:
         """The page of a step, compressed and in base64, and the fragment at which it opens; or why there is none."""
         if snapshot is None:
             return {"missing": "No page was recorded at this step."}
+        regions = [one.region for one in notes if one.region]
         try:
-            page = base64.b64encode(page_questions.rendered(snapshot.html, marks=marks)).decode()
+            page = base64.b64encode(page_questions.rendered(snapshot.html, marks=marks, regions=regions)).decode()
         except PageError as error:
             return {"missing": f"This page cannot be shown: {error}."}
         if len(page) > self.room:
             return {"missing": LEFT_OUT}
         self.room -= len(page)
-        return {"packed": page, "first": f"#{anchor_id(marks[0].node_id)}" if marks else ""}
+        first = regions[0].anchor if regions else anchor_id(marks[0].node_id) if marks else ""
+        width = f"{notes[0].layout_width:g}" if regions else ""
+        return {"packed": page, "first": first and f"#{first}", "layout_width": width}
+
+
+def _drawn(notes: Sequence[StepNote], page: str) -> list[StepNote]:
+    """Those whose rectangles are of the page that is shown, and were measured in one layout: that of the first."""
+    found = [one for one in notes if one.region and one.page == page]
+    return [one for one in found if one.layout_width == found[0].layout_width]
 
 
 def _head(title: str) -> str:

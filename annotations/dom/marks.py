@@ -62,6 +62,23 @@ class Mark:
         return {"id": self.node_id, "kind": self.kind, "label": self.chip}
 
 
+@dataclass(frozen=True)
+class MarkedRegion:
+    """A rectangle of a page that somebody's note is about, in pixels from its top left corner; `label` is the text of
+    its chip."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    label: str
+
+    @property
+    def anchor(self) -> str:
+        """Its id, for the fragment of an address that scrolls to it."""
+        return f"region-{self.label}"
+
+
 def anchor_id(node_id: str) -> str:
     """Id of a marked element's chip, for the fragment of an address that scrolls to it."""
     return f"node-{node_id}"
@@ -78,6 +95,19 @@ def write_marks(root: Element, marks: Iterable[Mark]) -> None:
         found = wanted.pop(element.get(NODE_ID_ATTRIBUTE, ""), None)
         if found:
             _write(_drawn(element), found)
+
+
+def write_regions(root: Element, regions: Iterable[MarkedRegion]) -> None:
+    """Draw rectangles over a rendered page: last in the document, so that they stand at pixels of the page."""
+    for one in regions:
+        place = f"left:{one.x}px;top:{one.y}px;width:{one.width}px;height:{one.height}px;"
+        box = etree.SubElement(root, f"{{{XHTML}}}div", {"id": one.anchor, "style": _REGION + _forced(place)})
+        chip = f"all:initial;{CHIP};background:{REGION_LOOK.colour};position:absolute;right:-3px;top:100%;"
+        etree.SubElement(box, f"{{{XHTML}}}span", {"style": _forced(chip)}).text = one.label[:MAX_LABEL]
+
+
+def _forced(style: str) -> str:
+    return style.replace(";", "!important;")
 
 
 def _drawn(element: Element) -> Element:
@@ -104,15 +134,19 @@ def _write(element: Element, marks: list[Mark]) -> None:
     )
     for mark in marks:
         style = f"all:initial;{CHIP};background:{LOOKS[mark.kind].colour};margin-right:2px;"
-        etree.SubElement(holder, f"{{{XHTML}}}span", {"style": style.replace(";", "!important;")}).text = mark.chip
+        etree.SubElement(holder, f"{{{XHTML}}}span", {"style": _forced(style)}).text = mark.chip
     _place(holder, element)
 
 
 # Out of the flow, so that the page's layout stays: it floats above the place where it is written.
-_HOLDER = (
+_HOLDER = _forced(
     "all:initial;position:absolute;z-index:2147483647;display:inline-block;transform:translateY(-100%);"
     "margin-top:-3px;scroll-margin:80px;pointer-events:none;white-space:nowrap;"
-).replace(";", "!important;")
+)
+_REGION = _forced(
+    "all:initial;position:absolute;z-index:2147483647;box-sizing:border-box;scroll-margin:80px;pointer-events:none;"
+    f"border:{REGION_LOOK.width}px {REGION_LOOK.line} {REGION_LOOK.colour};background:{REGION_LOOK.colour}22;"
+)
 
 
 def _place(holder: Element, element: Element) -> None:

@@ -25,7 +25,7 @@ from annotations.dom.allowed import (
     svg_attribute,
 )
 from annotations.dom.css import MAX_SHEET_CHARS, filter_sheet
-from annotations.dom.marks import Mark, write_marks
+from annotations.dom.marks import Mark, MarkedRegion, write_marks, write_regions
 from annotations.dom.tree import NODE_ID, TEXT, Element, parse, tag_of
 
 CONTENT_TYPE = "application/xhtml+xml; charset=utf-8"
@@ -41,12 +41,19 @@ _HAS_STATE = "boolean(//@input_value | //@input_checked | //@text_value | //@opt
 _Pending = list[tuple[Element, Element | str]]
 
 
-def render_page(html: str | bytes, *, marks: Sequence[Mark] = (), script: str = "", nonce: str = "") -> str:
+def render_page(
+    html: str | bytes,
+    *,
+    marks: Sequence[Mark] = (),
+    regions: Sequence[MarkedRegion] = (),
+    script: str = "",
+    nonce: str = "",
+) -> str:
     """The page as an XHTML document. Raises PageError when it is not well-formed XML.
 
     `html` is a stored page: cleaned or raw, visible text in `<text>` elements. Every element carries its backend
-    node id as `data-node-id`. `marks` are drawn into the document, for viewers without scripts; `script` is our own
-    code, run before anything else under the nonce that the response's policy names.
+    node id as `data-node-id`. `marks` and `regions` are drawn into the document, for viewers without scripts; `script`
+    is our own code, run before anything else under the nonce that the response's policy names.
     """
     source = parse(html)
     root = etree.Element(_HTML_NAMES["html"], nsmap={None: XHTML})
@@ -58,6 +65,7 @@ def render_page(html: str | bytes, *, marks: Sequence[Mark] = (), script: str = 
     body = etree.SubElement(root, _HTML_NAMES["body"])
     _Renderer(source).write(source, root, body)
     write_marks(root, marks)
+    write_regions(root, regions)
     return etree.tostring(root, encoding="unicode")
 
 

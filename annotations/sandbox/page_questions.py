@@ -6,11 +6,12 @@ Everything here raises PageError for a page that cannot be read, takes too long 
 import json
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import astuple
 from hashlib import blake2b
 from typing import Any
 
 from annotations.dom.limits import PageError
-from annotations.dom.marks import Mark
+from annotations.dom.marks import Mark, MarkedRegion
 from annotations.dom.tree_rows import TreeRow
 from annotations.sandbox import processes
 
@@ -55,10 +56,18 @@ def tags(html: str) -> dict[str, str]:
     return found
 
 
-def rendered(html: str, *, marks: Sequence[Mark] = (), script: str = "", nonce: str = "") -> bytes:
+def rendered(
+    html: str,
+    *,
+    marks: Sequence[Mark] = (),
+    regions: Sequence[MarkedRegion] = (),
+    script: str = "",
+    nonce: str = "",
+) -> bytes:
     """The page as a gzipped XHTML document (`annotations.dom.render`)."""
     told = [[mark.node_id, mark.kind, mark.label] for mark in marks]
-    return processes.pool.call("render", _bytes(html), marks=told, script=script, nonce=nonce)
+    drawn = [astuple(one) for one in regions]
+    return processes.pool.call("render", _bytes(html), marks=told, regions=drawn, script=script, nonce=nonce)
 
 
 def step_view(html: str, tab: str, gold: Collection[str], candidates: Collection[str]) -> dict[str, Any]:

@@ -6,7 +6,10 @@ import pytest
 from django.test import Client
 
 from agents.replay import file
+from annotations.dom.marks import MarkedRegion
 from annotations.models import AccessEvent, Conversation, Membership, Role, Snapshot, Step
+from evaluation.models import Review
+from evaluation.models.page_regions import PageRegion
 from tests import factories
 from tests.signed_in import client_of
 from tests.web.replay_world import PAGE, make_replay
@@ -181,3 +184,64 @@ def test_it_opens_offline_shows_the_pages_and_runs_nothing_of_theirs(page, tmp_p
     page.locator("details[open] iframe").content_frame.get_by_text("Films, page 8").wait_for()
     assert set(asked) <= {"file", "blob"}
     assert said == []
+
+
+def say(world, seq: int, region: PageRegion | None = None, comment: str = "") -> Review:
+    step, user = world.trajectory.steps.get(seq=seq), factories.make_user(Role.REVIEWER, username=f"rita-{comment}")
+    return Review.objects.give(world.trajectory, step, user, "agent_wrong", comment=comment, region=region)
+
+
+def region_at(left: float, top: float, layout: float) -> PageRegion:
+    return PageRegion("snapshot", left, top, 120, 40, layout, max(layout, 800), 2_000)
+
+
+def test_what_reviewers_said_of_a_step_is_in_the_file_without_their_names():
+    world = make_replay()
+    say(world, 2, region_at(30, 60, 700), "This one.")
+    say(world, 2, None, "</li><script>")
+    say(world, 3, None, "taken back")
+    Review.objects.filter(comment="taken back").update(verdict="")
+    text = file.ReplayFile(world.trajectory).made().decode()
+    assert "1 · agent wrong: This one. (region 120 × 40 at 30, 60 of the page, laid out 700 wide)" in text
+    assert "<li>agent wrong: &lt;/li&gt;&lt;script&gt;</li>" in text
+    assert text.count('data-width="700"') == text.count("data-width=") == 1
+    assert "rita" not in text
+    assert "taken back" not in text
+
+
+def test_regions_of_another_layout_are_said_in_words_only():
+    """Their numbers would name another place."""
+    notes = [
+        file.StepNote("1", MarkedRegion(1, 2, 3, 4, "1"), "snapshot", 700),
+        file.StepNote("2", MarkedRegion(1, 2, 3, 4, "2"), "snapshot", 900),
+        file.StepNote("3", MarkedRegion(1, 2, 3, 4, "3"), "raw_snapshot", 700),
+        file.StepNote("4"),
+        file.StepNote("5", MarkedRegion(1, 2, 3, 4, "5"), "snapshot", 700),
+    ]
+    assert [one.words for one in file._drawn(notes, "snapshot")] == ["1", "5"]
+    assert [one.words for one in file._drawn(notes, "raw_snapshot")] == ["3"]
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("width", [1280, 500])
+def test_a_region_lies_where_it_was_drawn_whatever_the_window_is(page, tmp_path, width):
+    world = make_replay()
+    say(world, 2, region_at(30, 660, 700), "Here.")
+    path = tmp_path / "replay.html"
+    path.write_bytes(file.ReplayFile(world.trajectory).made())
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(path.as_uri())
+    page.locator("details.step").nth(2).locator("summary").click()
+    frame = page.locator("details[open] iframe").content_frame
+    box = frame.locator("#region-1")
+    box.wait_for(state="attached")
+    assert box.inner_text() == "1"
+    place = box.evaluate(
+        "box => ({x: box.getBoundingClientRect().x + scrollX, y: box.getBoundingClientRect().y + scrollY,"
+        " width: box.offsetWidth, height: box.offsetHeight, layout: document.documentElement.clientWidth})"
+    )
+    assert place == {"x": 30, "y": 660, "width": 120, "height": 40, "layout": 700}
+    seen = page.locator("details[open] iframe").bounding_box()
+    assert seen["width"] <= width
