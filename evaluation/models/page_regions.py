@@ -7,7 +7,7 @@ from agents.models import TrajectoryStep
 
 LARGEST = 1_000_000  # pixels of a page, either way
 # By the field of a step that holds the page, as the API names it: how people call that version.
-PAGES = {"snapshot": "the page", "raw_snapshot": "the page as recorded"}
+PAGES = {"snapshot": "the page", "raw_snapshot": "the page as recorded", "screenshot": "the screenshot"}
 NUMBERS = ("x", "y", "width", "height", "layout_width", "page_width", "page_height")
 
 
@@ -17,9 +17,10 @@ class BadRegion(ValueError):
 
 @dataclass(frozen=True)
 class PageRegion:
-    """A rectangle in CSS pixels of a page from its top left corner, wherever it was scrolled to and however large it
-    was shown. `layout_width` is how wide the page was laid out: at another width its lines break elsewhere, so that the
-    same numbers would name another place. What does not fit makes the page wider (`page_width`), and it scrolls."""
+    """A rectangle in CSS pixels of a page, or in pixels of its screenshot, from its top left corner, wherever it was
+    scrolled to and however large it was shown. `layout_width` is how wide the page was laid out: at another width its
+    lines break elsewhere, so that the same numbers would name another place. What does not fit makes the page wider
+    (`page_width`), and it scrolls."""
 
     page: str
     x: float
@@ -56,7 +57,8 @@ class PageRegion:
         return f"{self.width:g} × {self.height:g} at {self.x:g}, {self.y:g}"
 
     def __str__(self) -> str:
-        return f"{self.words} of {PAGES[self.page]}, laid out {self.layout_width:g} wide"
+        size = "" if self.page == "screenshot" else "laid out "
+        return f"{self.words} of {PAGES[self.page]}, {size}{self.layout_width:g} wide"
 
     def as_dict(self) -> dict[str, object]:
         return asdict(self)

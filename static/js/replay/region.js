@@ -6,7 +6,7 @@ const NUDGE = 4; // pixels of the page for a press of an arrow
 const SMALLEST = 4;
 const MARGIN = 3; // around an element whose box is taken
 
-/** @typedef {import("../snapshot/frame.js").SnapshotFrame} SnapshotFrame */
+/** Of what a region is named: a recorded page, or its picture. @typedef {import("../snapshot/frame.js").SnapshotFrame | import("./picture.js").Picture} Shown */
 /** @typedef {import("../snapshot/frame.js").Measured} Measured */
 /** @typedef {import("../snapshot/frame.js").Box} Box */
 /** @typedef {Box & {page: string, layout_width: number, page_width: number, page_height: number}} Region */
@@ -26,7 +26,7 @@ export class RegionEditor {
 
   /**
    * @param {HTMLElement} holder the element that holds the frames
-   * @param {SnapshotFrame} frame
+   * @param {Shown} frame
    * @param {Measured} measured
    * @param {Named[]} named the first that is there is where the keys begin
    */

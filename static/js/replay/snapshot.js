@@ -2,6 +2,7 @@
 import { SnapshotFrame } from "../snapshot/frame.js";
 import { make, the } from "../shared/elements.js";
 import { call, Refused } from "../shared/server.js";
+import { Picture } from "./picture.js";
 import { RegionEditor, regionOf } from "./region.js";
 
 const FRESH_MS = 240000; // a signed address is good for at least five minutes
@@ -58,6 +59,7 @@ export class SnapshotPane {
     this.wanted = null;
     this.shownMarks = new Set(JSON.parse(sessionStorage.getItem(MARKS_KEY) ?? "null") ?? KINDS);
     this.facts = the(root, "[data-facts]");
+    this.picture = new Picture(the(root, "[data-screenshot]"));
     for (const button of root.querySelectorAll("[data-mark]")) {
       button.addEventListener("click", () => this.toggleMarks([button.dataset.mark ?? ""]));
     }
@@ -151,7 +153,10 @@ export class SnapshotPane {
         this.#showFrame("after", pages.after, pages.hidden),
       ]);
     else if (this.tab === "tree") await this.#showTree();
-    else this.#showScreenshot(pages);
+    else {
+      this.picture.show(pages.screenshot);
+      this.#note("screenshot", pages.screenshot ? "" : "The source recorded no screenshot for this step.");
+    }
   }
 
   /** @param {string} name @param {PageView | null} view @param {boolean} isHidden */
@@ -235,19 +240,21 @@ export class SnapshotPane {
     if (this.snapshot) this.showing = this.#showTab(this.snapshot);
   }
 
-  /** Which of the step's pages is shown, as the API names it. */
+  /** Which of the step's pages is shown, as the API names it; "" in tabs of which no region is named. */
   get #pageName() {
+    if (this.tab !== "page") return this.tab === "screenshot" ? this.tab : "";
     return this.snapshot?.raw && !this.cleaned ? "raw_snapshot" : "snapshot";
   }
 
   /** The page that a region is of, in its tab; its frame, laid out as the region was measured. Null where there is none that can be measured. @param {Region | null} region @param {boolean} brings it into the window */
   async #frameOf(region, brings = true) {
-    if (this.tab !== "page") this.choose("page");
+    const tab = (region?.page ?? this.tab) === "screenshot" ? "screenshot" : "page";
+    if (this.tab !== tab) this.choose(tab);
     if (region && region.page !== this.#pageName) this.#chooseVersion(region.page === "snapshot");
-    if (brings) this.frames.page?.bring();
+    if (brings) (tab === "page" ? this.frames.page : this.picture)?.bring();
     await this.showing;
     const view = this.snapshot && this.#version(this.snapshot);
-    const frame = view?.scripted ? this.#frame("page") : null;
+    const frame = tab === "screenshot" ? this.picture : view?.scripted ? this.#frame("page") : null;
     const measured = await frame?.measure();
     if (!frame || !measured) return null;
     if (region && region.layout_width !== measured.layout) frame.layOut(region.layout_width + measured.bar);
@@ -268,7 +275,9 @@ export class SnapshotPane {
     if (seq !== this.seq) return undefined;
     if (!frame || !measured) throw new Error(this.#whyNoRegion());
     frame.layOut(measured.layout + measured.bar); // it stays as wide while the window changes
-    const editor = new RegionEditor(the(this.root, "[data-frame=page]"), frame, measured, this.#named());
+    const isPicture = frame === this.picture;
+    const holder = isPicture ? this.picture.holder : the(this.root, "[data-frame=page]");
+    const editor = new RegionEditor(holder, frame, measured, isPicture ? [] : this.#named());
     this.editor = editor;
     const box = await editor.edit(region);
     if (this.editor !== editor) return undefined;
@@ -295,7 +304,7 @@ export class SnapshotPane {
 
   /** Outline a region that somebody named; `opens`: also where another tab or version is shown. @param {Region} region @param {number} number @param {boolean} opens */
   async showRegion(region, number, opens) {
-    if (this.editor || (!opens && (this.tab !== "page" || region.page !== this.#pageName))) return;
+    if (this.editor || (!opens && region.page !== this.#pageName)) return;
     const wanted = (this.wanted = region);
     const frame = await this.#frameOf(region, opens);
     if (this.wanted === wanted) frame?.setRegion(region, String(number));
@@ -306,6 +315,7 @@ export class SnapshotPane {
     const editor = this.editor;
     this.editor = null;
     editor?.leave();
+    this.picture.setRegion(null);
     this.frames.page?.setRegion(null);
     this.frames.page?.layOut(null);
   }
@@ -379,14 +389,6 @@ export class SnapshotPane {
     );
     line.style.marginLeft = `${Math.min(depth, 40) * 12}px`;
     return line;
-  }
-
-  /** @param {Record<string, any>} pages */
-  #showScreenshot({ screenshot }) {
-    const image = /** @type {HTMLImageElement} */ (this.root.querySelector("[data-screenshot]"));
-    image.hidden = !screenshot;
-    if (screenshot && image.getAttribute("src") !== screenshot) image.src = screenshot;
-    this.#note("screenshot", screenshot ? "" : "The source recorded no screenshot for this step.");
   }
 
   /** @param {string} name @param {string} text */
