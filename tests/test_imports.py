@@ -150,7 +150,13 @@ MODEL_PACKAGES = {"torch", "transformers", "playwright"}
 LOADING = {"import_module", "__import__", "import_string", "find_spec", "resolve_name", "run_module", "locate"}
 GETTING = {"get_model", "get_app_config"}  # functions of Django that find an app's models by its name
 # Modules that load what a table or the settings name.
-BY_TABLE = {"annotations.datasets", "webnav_site.asgi", "webnav_site.edge.accounts", "agents.llm.embedded"}
+BY_TABLE = {
+    "annotations.datasets",
+    "webnav_site.asgi",
+    "webnav_site.edge.accounts",
+    "agents.llm.embedded",
+    "agents.environments.harnesses.browsergym_side",
+}
 # Core modules that are nothing without torch, and those that load them.
 NETWORKS = tuple(f"agents.learned.{name}" for name in ("network", "flat", "fit", "measure", "model", "train"))
 

@@ -2,5 +2,5 @@
 
 Core: knows no Django, no recipe and no run. Playwright's synchronous calls forbid the ORM in their thread, so a worker
 never opens a browser itself (`worker.py` does); a browser that hangs or dies costs the episode it was in. May import
-`environments/sample_sites`, `annotations/datasets` and `annotations/sample`.
+`environments/harnesses`, `environments/sample_sites`, `annotations/datasets` and `annotations/sample`.
 """

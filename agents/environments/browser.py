@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agents.environments.protocol import PageField, PageView, WindowView
+from agents.environments.sight import ScriptedPage
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Playwright
@@ -53,7 +54,25 @@ def launch(playwright: "Playwright", executable: str, *more: str) -> "Browser":
         raise NoBrowser(f"{executable} does not start: {str(error).splitlines()[0]}") from error
 
 
-class OwnBrowser:
+class PeoplesWindow:
+    """Finds what is at a point of the page of the current episode, where a person points at it."""
+
+    def _current(self) -> ScriptedPage:
+        """The page; ValueError where no episode has begun."""
+        raise NotImplementedError
+
+    def observe(self) -> PageView:
+        """The page as it is now."""
+        raise NotImplementedError
+
+    def at(self, x: float, y: float) -> str | None:
+        """The element at a point of the window: the innermost that is worth ranking, else the innermost."""
+        found: list[str] = self._current().evaluate("([x, y]) => window.webnavPage.at(x, y)", [x, y])
+        names = self.observe().names if found else {}
+        return next((node for node in found if node in names), found[0] if found else None)
+
+
+class OwnBrowser(PeoplesWindow):
     """A Chromium that one environment has for itself, and the page of its current episode."""
 
     def __init__(self, *more: str) -> None:
@@ -79,16 +98,6 @@ class OwnBrowser:
         fields = tuple(PageField(**one) for one in page.evaluate("() => window.webnavPage.fields()"))
         picture = page.screenshot(type="jpeg", quality=85, animations="disabled")
         return WindowView(picture, size["width"], size["height"], fields)
-
-    def at(self, x: float, y: float) -> str | None:
-        """The element at a point of the window: the innermost that is worth ranking, else the innermost."""
-        found: list[str] = self._current().evaluate("([x, y]) => window.webnavPage.at(x, y)", [x, y])
-        names = self.observe().names if found else {}
-        return next((node for node in found if node in names), found[0] if found else None)
-
-    def observe(self) -> PageView:
-        """The page as it is now."""
-        raise NotImplementedError
 
     def close(self) -> None:
         self._browser.close()

@@ -40,7 +40,7 @@ STARTING, ANSWERING = 60.0, 45.0  # seconds
 # What the browser's process sees of the environment: no secret of the app's.
 KEPT_ENVIRONMENT = """
     PATH LD_LIBRARY_PATH HOME LANG LC_ALL TZ TMPDIR PYTHONPATH PYTHONDONTWRITEBYTECODE VIRTUAL_ENV CHROMIUM
-    PLAYWRIGHT_BROWSERS_PATH
+    PLAYWRIGHT_BROWSERS_PATH BROWSERGYM_PYTHON BROWSERGYM_SUITES MINIWOB_URL
 """.split()
 FOLDERS = "webnav-browser-"  # how what a browser writes is called in the folder for temporary files
 ERRORS = {error.__name__: error for error in (NoBrowser, NoSuchTask, ValueError)}

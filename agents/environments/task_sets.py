@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from agents.environments import miniwob
+from agents.environments.harnesses import browsergym_tasks
 from annotations.sample.build import SITES
 from annotations.sample.goals import conversations
 
@@ -30,13 +31,15 @@ TASK_SETS: dict[str, dict[str, tuple[str, ...]]] = {
     "miniwob": {"synapse": SYNAPSE},
     "sample-sites": {},
     "sample-sites-asking": {},
+    "browsergym": {},
 }
 TASKS: dict[str, Callable[[], Sequence[str]]] = {
     "miniwob": miniwob.task_names,
     "sample-sites": lambda: tuple(conversations()),
     "sample-sites-asking": lambda: tuple(conversations()),
+    "browsergym": browsergym_tasks.task_names,
 }
-"""Environment -> the names of its tasks, in order; raises NoSuchTask where its pages are not installed."""
+"""Environment -> the names of its tasks, in order; raises NoSuchTask where its pages, or its harness, are missing."""
 
 FREE: dict[str, Callable[[], Sequence[str]]] = {"sample-sites-free": lambda: tuple(sorted(SITES))}
 """The same of those that have no goals of their own: people say what is to be done, and when it is done."""

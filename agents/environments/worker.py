@@ -13,6 +13,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
+from agents.environments.harnesses.browsergym_tasks import BrowserGymEnvironment
 from agents.environments.messages import BUSY_ERRORS, receive, send
 from agents.environments.miniwob import MiniwobEnvironment
 from agents.environments.protocol import Environment
@@ -21,6 +22,7 @@ from agents.types import Action
 
 ENVIRONMENTS: dict[str, Callable[[], Environment]] = {
     "miniwob": MiniwobEnvironment,
+    "browsergym": BrowserGymEnvironment,
     "sample-sites": SampleSitesEnvironment,
     "sample-sites-asking": partial(SampleSitesEnvironment, asking=True),
     "sample-sites-free": FreeVisits,

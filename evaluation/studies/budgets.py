@@ -8,6 +8,13 @@ from agents.llm.protocol import Llm
 from agents.llm.stored import DatabaseStore
 from agents.models import Run
 from agents.recipes import literature
+from agents.recipes.literature import Recipe
+
+
+def unlimited_llm(recipe: Recipe) -> Llm | None:
+    """What answers the recipe's prompts where no study limits it, behind the cache of replies; None for recipes that
+    ask none."""
+    return CachedLlm(connected(literature.asked_model(recipe)), DatabaseStore()) if asks_endpoint(recipe) else None
 
 
 def llm_of(run: Run) -> Llm | None:
