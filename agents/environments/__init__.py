@@ -2,5 +2,6 @@
 
 Core: knows no Django, no recipe and no run. Playwright's synchronous calls forbid the ORM in their thread, so a worker
 never opens a browser itself (`worker.py` does); a browser that hangs or dies costs the episode it was in. May import
-`environments/harnesses`, `environments/sample_sites`, `annotations/datasets` and `annotations/sample`.
+`environments/harnesses`, `environments/open_web`, `environments/sample_sites`, `annotations/datasets` and
+`annotations/sample`.
 """

@@ -41,14 +41,18 @@ def _downloaded() -> str | None:
     return path if Path(path).exists() else None
 
 
-def launch(playwright: "Playwright", executable: str, *more: str) -> "Browser":
-    """Start a Chromium without a window. When root starts it, its sandbox is off: it may then open trusted pages only.
-    Raises NoBrowser."""
+def launch(playwright: "Playwright", executable: str, *more: str, proxy: str = "") -> "Browser":
+    """Start a Chromium without a window; with a `proxy` it reaches nothing but through that. When root starts it, its
+    sandbox is off: it may then open trusted pages only. Raises NoBrowser."""
     from playwright.sync_api import Error
 
     try:
         return playwright.chromium.launch(
-            executable_path=executable, args=[*ARGUMENTS, *more], chromium_sandbox=os.geteuid() != 0, timeout=30_000
+            executable_path=executable,
+            args=[*ARGUMENTS, *more],
+            chromium_sandbox=os.geteuid() != 0,
+            timeout=30_000,
+            proxy={"server": proxy} if proxy else None,
         )
     except Error as error:
         raise NoBrowser(f"{executable} does not start: {str(error).splitlines()[0]}") from error
@@ -75,15 +79,16 @@ class PeoplesWindow:
 class OwnBrowser(PeoplesWindow):
     """A Chromium that one environment has for itself, and the page of its current episode."""
 
-    def __init__(self, *more: str) -> None:
-        """Start the browser, with `more` as further arguments of Chromium. Raises NoBrowser."""
+    def __init__(self, *more: str, proxy: str = "") -> None:
+        """Start the browser, with `more` as further arguments of Chromium; `proxy` as of `launch`. Raises
+        NoBrowser."""
         from playwright.sync_api import sync_playwright
 
         executable = find()
         if executable is None:
             raise NoBrowser("there is no Chromium here: `make chromium` installs one")
         self._playwright = sync_playwright().start()
-        self._browser = launch(self._playwright, executable, *more)
+        self._browser = launch(self._playwright, executable, *more, proxy=proxy)
         self._page: Page | None = None
 
     def _current(self) -> "Page":

@@ -41,6 +41,7 @@ STARTING, ANSWERING = 60.0, 45.0  # seconds
 KEPT_ENVIRONMENT = """
     PATH LD_LIBRARY_PATH HOME LANG LC_ALL TZ TMPDIR PYTHONPATH PYTHONDONTWRITEBYTECODE VIRTUAL_ENV CHROMIUM
     PLAYWRIGHT_BROWSERS_PATH BROWSERGYM_PYTHON BROWSERGYM_SUITES MINIWOB_URL
+    OPEN_WEB_HOSTS OPEN_WEB_SECONDS
 """.split()
 FOLDERS = "webnav-browser-"  # how what a browser writes is called in the folder for temporary files
 ERRORS = {error.__name__: error for error in (NoBrowser, NoSuchTask, ValueError)}

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from agents.environments import miniwob
 from agents.environments.harnesses import browsergym_tasks
+from agents.environments.open_web import environment as open_web
 from annotations.sample.build import SITES
 from annotations.sample.goals import conversations
 
@@ -32,17 +33,31 @@ TASK_SETS: dict[str, dict[str, tuple[str, ...]]] = {
     "sample-sites": {},
     "sample-sites-asking": {},
     "browsergym": {},
+    open_web.NAME: {},
 }
 TASKS: dict[str, Callable[[], Sequence[str]]] = {
     "miniwob": miniwob.task_names,
     "sample-sites": lambda: tuple(conversations()),
     "sample-sites-asking": lambda: tuple(conversations()),
     "browsergym": browsergym_tasks.task_names,
+    open_web.NAME: lambda: open_web.with_words(()),
 }
 """Environment -> the names of its tasks, in order; raises NoSuchTask where its pages, or its harness, are missing."""
 
-FREE: dict[str, Callable[[], Sequence[str]]] = {"sample-sites-free": lambda: tuple(sorted(SITES))}
+FREE: dict[str, Callable[[], Sequence[str]]] = {
+    "sample-sites-free": lambda: tuple(sorted(SITES)),
+    open_web.NAME: open_web.task_names,
+}
 """The same of those that have no goals of their own: people say what is to be done, and when it is done."""
+
+OPEN = frozenset({open_web.NAME})
+"""Environments with more tasks than anybody can name."""
+
+
+def tasks_among(environment: str, said: Sequence[str]) -> Sequence[str]:
+    """The tasks of an environment, so that those said can be looked for. Raises NoSuchTask, and ValueError."""
+    return open_web.with_words(said) if environment in OPEN else TASKS[environment]()
+
 
 TALKING = frozenset({"sample-sites", "sample-sites-asking"})
 """Environments whose episodes are conversations of several turns."""

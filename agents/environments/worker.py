@@ -16,6 +16,7 @@ from typing import Any
 from agents.environments.harnesses.browsergym_tasks import BrowserGymEnvironment
 from agents.environments.messages import BUSY_ERRORS, receive, send
 from agents.environments.miniwob import MiniwobEnvironment
+from agents.environments.open_web.environment import OpenWebEnvironment
 from agents.environments.protocol import Environment
 from agents.environments.sample_sites.environment import FreeVisits, SampleSitesEnvironment
 from agents.types import Action
@@ -23,6 +24,7 @@ from agents.types import Action
 ENVIRONMENTS: dict[str, Callable[[], Environment]] = {
     "miniwob": MiniwobEnvironment,
     "browsergym": BrowserGymEnvironment,
+    "open-web": OpenWebEnvironment,
     "sample-sites": SampleSitesEnvironment,
     "sample-sites-asking": partial(SampleSitesEnvironment, asking=True),
     "sample-sites-free": FreeVisits,

@@ -25,7 +25,9 @@ class LiveGoalsRequestSerializer(RequestSerializer):
     name = serializers.CharField(help_text="Of the dataset: a new one, or live goals to add to.")
     environment = serializers.CharField(help_text=f"{', '.join(TASKS)}.")
     tasks = serializers.ListField(
-        child=serializers.CharField(), default=["all"], help_text="all, the name of a set, or tasks by name."
+        child=serializers.CharField(),
+        default=["all"],
+        help_text="all, the name of a set, or tasks by name; of open-web addresses, each with what is to be done.",
     )
     episodes = serializers.IntegerField(default=5, min_value=1, max_value=MOST_EPISODES, help_text="Of each task.")
     first_seed = serializers.IntegerField(default=0, min_value=0, max_value=MOST)

@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 
 from agents.environments.protocol import NoSuchTask
-from agents.environments.task_sets import TASK_SETS, TASKS, episode_steps
+from agents.environments.task_sets import OPEN, TASK_SETS, TASKS, episode_steps
 from agents.live.goals import MOST_GOALS, MOST_SECONDS, MOST_STEPS, SECONDS
 from agents.live.jobs import MOST_EPISODES, chosen_tasks, expected_seconds
 from annotations.forms import choice_field, offer_projects
@@ -28,7 +28,8 @@ class GoalsForm(forms.Form):
         required=False,
         label="Tasks by name",
         max_length=20_000,
-        help_text="Only where they are named one by one: separated by spaces.",
+        help_text="Only where they are named one by one: separated by spaces; of open-web a line each, an address and "
+        "what is to be done.",
         widget=forms.Textarea({"rows": 3, "spellcheck": "false"}),
     )
     episodes = forms.IntegerField(
@@ -63,13 +64,15 @@ class GoalsForm(forms.Form):
             self.known, self.problem = [], str(error)
         sets = {"all": self.known, **TASK_SETS[environment]}
         named = [(name, f"{name} ({len(tasks):,})") for name, tasks in sets.items()]
-        choice_field(self, "task_set").choices = [*named, (OWN, "named one by one")]
+        choice_field(self, "task_set").choices = [*([] if environment in OPEN else named), (OWN, "named one by one")]
         steps = episode_steps(environment)
         self.initial = {"environment": environment, "steps": steps, "name": f"{environment}-goals", **self.initial}
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}
-        names = values.get("tasks", "").replace(",", " ").split()
+        said = values.get("tasks", "")
+        is_open = values.get("environment") in OPEN
+        names = list(filter(None, map(str.strip, said.splitlines()))) if is_open else said.replace(",", " ").split()
         own = values.pop("task_set", OWN) == OWN
         values["tasks"] = list(dict.fromkeys(names)) if own else [self["task_set"].value()]
         try:

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from agents.environments.browser import NoBrowser
 from agents.environments.process import EnvironmentProcess
 from agents.environments.protocol import NoSuchTask
-from agents.environments.task_sets import TASK_SETS, TASKS, episode_steps
+from agents.environments.task_sets import TASK_SETS, TASKS, episode_steps, tasks_among
 from agents.live.goals import (
     FORMAT,
     MOST_GOALS,
@@ -74,7 +74,7 @@ def chosen_tasks(environment: str, tasks: Sequence[str]) -> list[str]:
     """The tasks of an environment that somebody names. ValueError, with what there is, for one unknown."""
     if environment not in TASKS:
         raise ValueError(f"there is no environment {environment!r}; choose one of {', '.join(TASKS)}")
-    chosen = told_tasks(TASKS[environment](), tasks, TASK_SETS[environment])
+    chosen = told_tasks(tasks_among(environment, tasks), tasks, TASK_SETS[environment])
     if not chosen:
         raise ValueError("name at least one task")
     return chosen

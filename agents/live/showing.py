@@ -3,7 +3,8 @@
 import secrets
 from dataclasses import dataclass
 
-from agents.environments.task_sets import FREE, TASKS
+from agents.environments.open_web import environment as open_web
+from agents.environments.task_sets import FREE, OPEN, TASKS
 from agents.live.goals import SECONDS, new_goals, source_id
 from annotations.corpus.store import ConversationStore
 from annotations.datasets.records import ConversationRecord, TurnRecord
@@ -16,6 +17,7 @@ WHERE = {
     "miniwob": "a task of MiniWoB++",
     "sample-sites": "a conversation on a sample website",
     "sample-sites-free": "a sample website, with a goal of your own",
+    open_web.NAME: "any other website that is listed, with a goal of your own",
 }
 """Environment -> what is shown in it."""
 TALKED_SECONDS = 7_200  # of an agent that somebody talks with
@@ -42,7 +44,9 @@ class ShownGoal:
 
     def check(self) -> None:
         """ValueError, in a sentence, for what there is not."""
-        if self.task not in shown_tasks(self.environment):
+        if self.environment in OPEN:
+            self._check_address()
+        elif self.task not in shown_tasks(self.environment):
             raise ValueError(f"There is no task {self.task!r} in {self.environment}.")
         if self.typed and (not self.words.strip() or self.environment not in FREE):
             raise ValueError("Say what the agent is to do first, on one of the sample's websites.")
@@ -50,6 +54,11 @@ class ShownGoal:
             raise ValueError(f"The goals of {self.environment} have their words: leave this empty.")
         if len(self.words) > LONGEST_GOAL or (self.seed is not None and not 0 <= self.seed <= MOST):
             raise ValueError(f"A goal has at most {LONGEST_GOAL:,} characters, and its seed lies in 0 to {MOST:,}.")
+
+    def _check_address(self) -> None:
+        _, words = open_web.told_task(self.task)
+        if words:
+            raise ValueError("An address has no spaces.")
 
     @property
     def split(self) -> str:
@@ -76,7 +85,10 @@ class ShownGoal:
         place = {"task": self.task, "seed": seed, **({"typed": True} if self.typed else {})}
         name, where = source_id(self.task, seed), (self.task, self.environment, self.environment)
         said = [" ".join(self.words.split())]
-        if self.environment in FREE:
+        if self.environment in OPEN:
+            host = open_web.host_of(self.task)
+            name, where = f"{host}-{secrets.token_hex(4)}", (host, self.environment, self.environment)
+        elif self.environment in FREE:
             site, name = SITES[self.task], f"{name}-{secrets.token_hex(4)}"
             where = (site.NAME, site.DOMAIN, site.SUBDOMAIN)
         elif self.environment == "sample-sites":

@@ -159,6 +159,7 @@ def test_a_conversation_keeps_its_instructions_and_its_split(project: Project) -
         ({"environment": "sample-sites-asking"}, "is not a valid choice"),
         ({"environment": "sample-sites-free", "task": "click-test"}, "There is no task 'click-test'"),
         ({"seed": -1}, "greater than or equal to 0"),
+        ({"environment": "open-web", "task": "http://example.org/"}, "the open web is off"),
     ],
 )
 def test_what_there_is_not_is_said_and_makes_nothing(project: Project, changed: dict, said: str) -> None:
@@ -167,6 +168,24 @@ def test_what_there_is_not_is_said_and_makes_nothing(project: Project, changed: 
     assert said in answer.content.decode().replace("&#x27;", "'")
     assert not Trajectory.objects.exists()
     assert not Conversation.objects.exists()
+
+
+def test_on_the_open_web_an_address_is_shown_that_the_list_names(project: Project, monkeypatch) -> None:
+    monkeypatch.setenv("OPEN_WEB_HOSTS", "example.org localhost:81")
+    ada = client_of(factories.make_user(Role.REVIEWER, project))
+    page = ada.get("/demonstrate/?environment=open-web").content.decode()
+    assert "Any address on these hosts: http://example.org/, http://localhost:81/" in page
+    asked = {"project": project.pk, "environment": "open-web", "task": "http://elsewhere.org/", "words": "Look."}
+    assert "elsewhere.org:80 is not among the hosts" in ada.post("/demonstrate/", asked).content.decode()
+    assert (
+        "An address has no spaces."
+        in ada.post("/demonstrate/", asked | {"task": "http://example.org/ x"}).content.decode()
+    )
+    assert not Conversation.objects.exists()
+    ada.post("/demonstrate/", asked | {"task": "https://example.org/a?b=c"})
+    goal = Conversation.objects.select_related("website").get()
+    assert (goal.website.name, goal.extra["task"], goal.split) == ("example.org", "https://example.org/a?b=c", "train")
+    assert goal.dataset.live["environment"] == "open-web"
 
 
 def test_the_page_is_for_those_who_may_review_and_keeps_what_was_chosen(project: Project) -> None:

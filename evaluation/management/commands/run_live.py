@@ -12,7 +12,8 @@ from agents.environments.browser import NoBrowser
 from agents.environments.process import EnvironmentProcess
 from agents.environments.protocol import EnvironmentLost
 from agents.environments.task_sets import TALKING, TASK_SETS, episode_steps
-from agents.live.goals import SECONDS, LiveGoals, goals_name, new_goals, told_tasks
+from agents.live.goals import SECONDS, LiveGoals, goals_name, new_goals
+from agents.live.jobs import chosen_tasks
 from agents.management.changes import add_changes, changes_in
 from agents.models import Run
 from agents.models.spending import BudgetLimits
@@ -43,7 +44,8 @@ class Command(BaseCommand):
             nargs="+",
             default=["all"],
             metavar="TASK",
-            help="all, the name of a set (synapse), or by name; of sample-sites a task is a conversation",
+            help="all, the name of a set (synapse), or by name; of sample-sites a task is a conversation, "
+            "of open-web an address with what is to be done: 'https://example.org/ Find the opening hours'",
         )
         parser.add_argument(
             *("--episodes",),
@@ -95,9 +97,9 @@ class Command(BaseCommand):
         seeds = range(options["first_seed"], options["first_seed"] + options["episodes"])
         process = EnvironmentProcess(environment)
         try:
-            tasks = told_tasks(process.tasks(), options["tasks"], TASK_SETS[environment])
+            tasks = chosen_tasks(environment, options["tasks"])
             said = options["tasks"][0] if len(options["tasks"]) == 1 else f"{len(tasks)}-tasks"
-            name = options["dataset"] or goals_name(environment, said, seeds)
+            name = options["dataset"] or goals_name(environment, said, seeds)[:100]
             dataset = new_goals(
                 project_named(options["project"]), name, environment, options["steps"], options["seconds"]
             )

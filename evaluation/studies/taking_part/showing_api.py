@@ -24,12 +24,17 @@ class DemonstrationRequestSerializer(RequestSerializer):
 
     project = OwnRelatedField(slug_field="slug", queryset=Project.objects.all(), help_text="Its slug.")
     environment = serializers.ChoiceField(choices=list(WHERE.items()))
-    task = serializers.CharField(max_length=200, help_text="A task, a conversation, or a website, by name.")
+    task = serializers.CharField(
+        max_length=200, help_text="A task, a conversation, or a website, by name; of open-web an address."
+    )
     seed = serializers.IntegerField(
         default=None, allow_null=True, min_value=0, max_value=MOST, help_text="Null: one by chance of a task, else 0."
     )
     words = serializers.CharField(
-        default="", allow_blank=True, max_length=LONGEST_GOAL, help_text="Of sample-sites-free: what is to be done."
+        default="",
+        allow_blank=True,
+        max_length=LONGEST_GOAL,
+        help_text="Of sample-sites-free and open-web: what is to be done.",
     )
 
 

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from agents.environments.protocol import NoSuchTask
-from agents.environments.task_sets import FREE
+from agents.environments.task_sets import FREE, OPEN
 from agents.live.showing import LONGEST_GOAL, WHERE, ShownGoal, shown_tasks
 from annotations.access import rules
 from annotations.access.people import signed_in
@@ -47,6 +47,10 @@ class ShowForm(forms.Form):
             tasks, self.problem = [], str(error)
         choice_field(self, "task").choices = [(name, name) for name in tasks]
         self.fields["task"].label = {"miniwob": "Task", "sample-sites": "Conversation"}.get(environment, "Website")
+        if environment in OPEN:
+            begins = ", ".join(tasks)
+            help_text = f"Any address on these hosts: {begins}" if tasks else ""
+            self.fields["task"] = forms.CharField(label="Address", max_length=180, help_text=help_text)
         if environment not in FREE:
             del self.fields["words"]
         self.initial = {"environment": environment, **self.initial}

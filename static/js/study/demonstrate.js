@@ -7,7 +7,8 @@ let task = "";
 
 async function readTasks() {
   await readAgain(`${location.pathname}?${new URLSearchParams({ environment: place.value })}`, ["what", "own-words"]);
-  const tasks = /** @type {HTMLSelectElement} */ (document.getElementById("id_task"));
+  const tasks = document.getElementById("id_task");
+  if (!(tasks instanceof HTMLSelectElement)) return; // an address is written
   if ([...tasks.options].some((one) => one.value === task)) tasks.value = task;
 }
 
