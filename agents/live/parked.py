@@ -7,6 +7,7 @@ anew otherwise. Browsers that nobody comes back for are closed.
 
 import threading
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -63,6 +64,13 @@ def take(episode: LiveEpisode) -> ParkedEpisode | None:
         parked.environment.kill()
         return None
     return parked
+
+
+def any_of(run: int, conversations: Collection[int]) -> bool:
+    """Whether an episode of these conversations of a run is parked here."""
+    with _lock:
+        rows = [parked.episode.trajectory for _, parked in _parked.values()]
+    return any(row.run_id == run and row.conversation_id in conversations for row in rows)
 
 
 def sweep() -> None:

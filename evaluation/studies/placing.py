@@ -4,6 +4,7 @@ goes before all others, and after all others while it waits for that person to s
 from typing import Any
 
 from agents.encoders import weights
+from agents.live import parked
 from agents.models import TrainedModel
 from agents.models.awaited import awaits_people
 from agents.recipes import literature
@@ -40,7 +41,8 @@ def queue_for(shard: Shard) -> str | None:
 
 
 def best_of(shard_id: int) -> int:
-    """The shard to decide when a message names `shard_id`: a waiting one that somebody watches; else the named one, if
+    """The shard to decide when a message names `shard_id`: a waiting one that somebody watches; else one of the same
+    run whose browsers are parked here, as each shard that is begun meanwhile would open more; else the named one, if
     this host holds its weights; else a waiting one whose weights it holds; last those that wait for people. The message
     of that one wakes up a worker who then finds the named one."""
     waiting = Shard.objects.claimable().exclude(published_at=None).select_related("run").order_by("published_at", "id")
@@ -50,5 +52,8 @@ def best_of(shard_id: int) -> int:
     rows = sorted(waiting[:LOOKED_AT], key=lambda shard: (shard.pk in resting, shard.pk != shard_id))
     if not rows:
         return shard_id
+    of_run = [shard for shard in rows if shard.run_id == rows[0].run_id and rows[0].pk == shard_id]
+    if (begun := next((one for one in of_run if parked.any_of(one.run_id, one.conversation_ids)), None)) is not None:
+        return begun.pk
     wanted = [(shard.pk, names_of(shard.run.recipe)) for shard in rows]
     return preferred(wanted, held_here()) or rows[0].pk

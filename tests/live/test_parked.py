@@ -3,11 +3,14 @@
 from collections.abc import Callable
 
 import pytest
+from django.utils import timezone
 
 from agents.live import parked
 from agents.live.goals import LiveGoals, new_goals
 from agents.models import Run, Trajectory, TrajectoryStep
+from evaluation.models import Shard
 from evaluation.studies import running
+from evaluation.studies.placing import best_of
 from evaluation.studies.running import create_study, run_inline
 from tests import factories
 from tests.live.oracle_agent import OraclePipeline, play_oracles
@@ -54,6 +57,27 @@ def test_slices_of_one_round_give_the_same_steps_as_one_slice(played, begun, mon
     assert played() == whole
     assert len(begun) == len(set(begun)) == 4, "none began anew"
     assert not parked._parked
+
+
+@pytest.mark.slow
+def test_a_shard_whose_browsers_are_parked_here_goes_before_others_of_its_run(miniwob, monkeypatch) -> None:
+    goals = new_goals(factories.make_project(), "goals", "miniwob", steps=6)
+    LiveGoals(goals, miniwob).add(TASKS, range(1))
+    play_oracles(monkeypatch, OraclePipeline())
+    monkeypatch.setattr("evaluation.models.studies.SHARD_STEPS", 1)
+    runs = [create_study(user=None, dataset=goals, recipes=["grounded"], publish=False).runs.get() for _ in range(2)]
+    Shard.objects.update(published_at=timezone.now())
+    (first, second), (other, _) = (run.shards.order_by("index") for run in runs)
+    assert best_of(second.pk) == second.pk
+    monkeypatch.setattr(running, "SLICE_SECONDS", -1)
+    running.work(Shard.objects.select_related("run").claim(first.pk))
+    assert parked.any_of(runs[0].pk, first.conversation_ids)
+    assert best_of(second.pk) == first.pk, "else its browsers would stay open beside those of the second"
+    assert best_of(other.pk) == other.pk, "other runs have their turn"
+    runs[0].shards.update(state="cancelled")
+    Run.objects.filter(pk=runs[0].pk).update(state="cancelled")
+    parked.sweep()
+    assert not parked.any_of(runs[0].pk, first.conversation_ids)
 
 
 @pytest.mark.slow
