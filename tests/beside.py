@@ -2,7 +2,7 @@
 
 import pytest
 
-SHARED, BROWSER, NGINX, BROWSERGYM = "../shared", "a Chromium", "nginx", "BrowserGym"
+SHARED, BROWSER, NGINX, HARNESS = "../shared", "a Chromium", "nginx", "another harness"
 
 
 def needs(what: str, reason: str) -> str:
@@ -19,4 +19,4 @@ def counted_as(report: pytest.TestReport) -> str | None:
     """What the skipped test of a report needs; None for every other report."""
     if not report.skipped or not isinstance(report.longrepr, tuple):
         return None
-    return next((what for what in (SHARED, BROWSER, NGINX, BROWSERGYM) if needs(what, "") in report.longrepr[2]), None)
+    return next((what for what in (SHARED, BROWSER, NGINX, HARNESS) if needs(what, "") in report.longrepr[2]), None)

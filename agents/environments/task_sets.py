@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from agents.environments import miniwob
-from agents.environments.harnesses import browsergym_tasks
+from agents.environments.harnesses import browsergym_tasks, webarena_tasks
 from agents.environments.open_web import environment as open_web
 from annotations.sample.build import SITES
 from annotations.sample.goals import conversations
@@ -33,6 +33,7 @@ TASK_SETS: dict[str, dict[str, tuple[str, ...]]] = {
     "sample-sites": {},
     "sample-sites-asking": {},
     "browsergym": {},
+    webarena_tasks.NAME: {},
     open_web.NAME: {},
 }
 TASKS: dict[str, Callable[[], Sequence[str]]] = {
@@ -40,6 +41,7 @@ TASKS: dict[str, Callable[[], Sequence[str]]] = {
     "sample-sites": lambda: tuple(conversations()),
     "sample-sites-asking": lambda: tuple(conversations()),
     "browsergym": browsergym_tasks.task_names,
+    webarena_tasks.NAME: webarena_tasks.task_names,
     open_web.NAME: lambda: open_web.with_words(()),
 }
 """Environment -> the names of its tasks, in order; raises NoSuchTask where its pages, or its harness, are missing."""

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from agents.environments.harnesses.browsergym_tasks import BrowserGymEnvironment
+from agents.environments.harnesses.webarena_tasks import WebArenaEnvironment
 from agents.environments.messages import BUSY_ERRORS, receive, send
 from agents.environments.miniwob import MiniwobEnvironment
 from agents.environments.open_web.environment import OpenWebEnvironment
@@ -25,6 +26,7 @@ ENVIRONMENTS: dict[str, Callable[[], Environment]] = {
     "miniwob": MiniwobEnvironment,
     "browsergym": BrowserGymEnvironment,
     "open-web": OpenWebEnvironment,
+    "webarena": WebArenaEnvironment,
     "sample-sites": SampleSitesEnvironment,
     "sample-sites-asking": partial(SampleSitesEnvironment, asking=True),
     "sample-sites-free": FreeVisits,

@@ -20,7 +20,7 @@ from evaluation.studies.running import create_study, run_inline
 from tests import factories
 from tests.evaluation.workers import environment
 from tests.hosts.machines import wait
-from tests.live import browsergym
+from tests.live.other_pythons import BROWSERGYM, python
 from tests.live.test_environment import are_gone, browsers_of, node
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
@@ -45,7 +45,7 @@ print(json.dumps([json.loads((experiment.exp_dir / "summary_info.json").read_tex
 
 @pytest.fixture(scope="session")
 def gym_python(has_chromium, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return browsergym.python(tmp_path_factory.mktemp("gym"))
+    return python("BROWSERGYM_PYTHON", BROWSERGYM, tmp_path_factory.mktemp("gym"))
 
 
 @pytest.fixture
