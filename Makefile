@@ -15,7 +15,7 @@ PYTEST = .venv/bin/python -m pytest $(STRUCTURE:%=--ignore=%)
 # Kept bytecode saves seconds, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: run test test-core test-all warm warm-first warm-second compiled bench load format gates lock chromium backup restore stop
+.PHONY: run test test-core test-all warm warm-first warm-second compiled bench load soak format gates lock chromium backup restore stop
 .PHONY: lint lint-layout lint-types lint-structure lint-faces
 
 run: .venv/installed ## the app, workers and embedded servers, until Ctrl-C
@@ -47,6 +47,9 @@ bench: .venv/installed ## benchmarks: a table, and var/bench.json
 
 load: .venv/installed ## fifty annotators for ten minutes, on a database of their own: a table, and var/load/load.json
 	@exec .venv/bin/python -m tests.load.annotators $(ARGS)
+
+soak: .venv/installed ## 2,000 live episodes in a row on one worker, 20 browsers killed meanwhile: a table, and fails where it must not
+	@exec .venv/bin/python -m tests.load.soak $(ARGS)
 
 lint: lint-layout lint-types lint-structure lint-faces ## format, types, and the structure of the code; needs no database
 
