@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('agents', '0024_budgets_of_trainings'),
-        ('evaluation', '0024_tasks_have_trajectories'),
+        ('evaluation', '0025_steps_of_ranking_only'),
     ]
 
     operations = [
