@@ -74,9 +74,9 @@ TOP = {
     "agents": "admin apps management urls".split(),
     "evaluation": "admin apps management tasks urls".split(),
     "webnav_site": """
-        admin api apps asgi backups celery chromium edge embedded frame health locks management monitor rest settings
-        settings_accounts settings_api settings_jobs settings_origins shared_cache sharing snapshot_urls supervision
-        urls workers
+        admin api apps asgi backups celery chromium edge embedded frame health locks management monitor rest serve
+        settings settings_accounts settings_api settings_jobs settings_origins shared_cache sharing snapshot_urls
+        supervision urls workers
     """.split(),
 }
 # What lies beside commands and beside the wings, where Django looks for it.

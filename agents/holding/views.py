@@ -52,7 +52,8 @@ def held_step_decide(request: HttpRequest, pk: int) -> JsonResponse:
         state, reason, instead = _read_decision(parse_json(request.body))
     except (BadJson, CannotDecide) as error:
         return JsonResponse({"error": str(error)}, status=400)
-    if instead is not None and not _is_on_page(row, instead["node_id"]):
+    page = row.snapshot.html if row.snapshot else ""
+    if instead is not None and page and not _is_on(page, instead["node_id"]):
         return JsonResponse({"error": f"There is no element {instead['node_id']} on this page."}, status=400)
     try:
         row.decide(signed_in(request), state, reason, instead)
@@ -62,12 +63,10 @@ def held_step_decide(request: HttpRequest, pk: int) -> JsonResponse:
     return JsonResponse({"state": row.state, "outcome": row.outcome})
 
 
-def _is_on_page(row: HeldStep, node_id: str | None) -> bool:
-    """Whether the page of a held step has this element; a page that was not kept, or cannot be read, tells nothing."""
-    if not node_id or row.snapshot is None:
-        return True
+def _is_on(page: str, node_id: str | None) -> bool:
+    """Whether a page has this element, if any is named; a page that cannot be read tells nothing."""
     try:
-        return node_id in page_questions.tags(row.snapshot.html)
+        return not node_id or node_id in page_questions.tags(page)
     except PageError:
         return True
 

@@ -97,8 +97,7 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
     ranked = () if metrics in (score_tables.LIVE, score_tables.LIVE_TALKS) else score_tables.RANKING
     shown = _chosen(runs, main, query.get("run"))
     # Failures are not shown of episodes, which have no gold, nor of test splits to who may not see their gold.
-    has_gold = shown is not None and not shown.dataset.is_live
-    told = shown if shown and has_gold and rights.sees_gold(study.project_id, shown.split) else None
+    told = shown if shown and not shown.dataset.is_live and rights.sees_gold(study.project_id, shown.split) else None
     return {
         "study": study,
         "runs": runs,
