@@ -67,6 +67,7 @@ def test_conversations_in_which_all_can_be_known_get_no_warning(turns):
         ([("Book a table for 4 at 19:30", "Book a table for 4")], ["19:30"]),
         ([("Fly to Oslo on 12 May", "Fly to Oslo"), ("Fly to Rome on 14 May", "Now to Rome in May")], ["12 May", "14"]),
         ([("Rent a car for 1,200 dollars", "Rent a car for 1200 dollars")], []),
+        ([("Press Send in the menu, in the menu send", "Press in the menu")], ["Send"]),
         ([("Find the red shoes", "Find shoes"), ("Buy the red shoes", "Buy them")], ["red", "red"]),
     ],
 )

@@ -325,7 +325,10 @@ def test_sessions_are_organised_by_keyboard_only(app_server, page, sign_in) -> N
     expect(toast).to_have_text("Made united-001 of 2 tasks.")
     assert layout(campaign) == {"united-001": [c, d]}
     press("p")
-    expect(right.locator(".proposal .why")).to_contain_text("both mention Denver")
+    why, said = right.locator(".proposal .why"), right.locator(".proposal .said").first
+    expect(why).to_contain_text("both mention Denver")
+    for cut in (why, said):
+        assert cut.get_attribute("title") == cut.text_content(), "it may be cut: its title says all"
     press("ArrowRight", "a")
     expect(toast).to_have_text("Made 1 session as proposed.")
     expect(page.locator("#left-count")).to_have_text("0")

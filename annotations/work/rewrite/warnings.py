@@ -39,7 +39,8 @@ def _lost_values(part: PartText, earlier: Sequence[PartText]) -> list[Warned]:
 
 
 def _unsaid(part: PartText, earlier: Sequence[PartText], lost: Iterable[Warned]) -> list[Warned]:
-    """Warn of runs of words that the instruction says and neither the rewrite nor an earlier turn does."""
+    """Warn of runs of words that the instruction says and neither the rewrite nor an earlier turn does; of one that it
+    says twice once, in whatever case."""
     said = SaidWords(word for p in (*earlier, part) for word in placed_words(p.rewrite))
     told = [warned.span for warned in lost if warned.span]
     runs: list[list[Word]] = [[]]
@@ -48,6 +49,9 @@ def _unsaid(part: PartText, earlier: Sequence[PartText], lost: Iterable[Warned])
             runs.append([])
         else:
             runs[-1].append(word)
+    once: dict[tuple[str, ...], list[Word]] = {}
+    for run in filter(None, runs):
+        once.setdefault(tuple(word.key for word in run), run)
     return [
         Warned(
             part.step,
@@ -56,7 +60,7 @@ def _unsaid(part: PartText, earlier: Sequence[PartText], lost: Iterable[Warned])
             f"“{part.instruction[run[0].start : run[-1].end]}” is left out, and no earlier turn says it.",
             (run[0].start, run[-1].end),
         )
-        for run in runs
+        for run in once.values()
         if run
     ]
 

@@ -20,6 +20,13 @@ function element(tag, className = "", text = "") {
   return made;
 }
 
+/** A text that may be cut, with all of it as its title. @param {string} className @param {string} text */
+function cut(className, text = "") {
+  const made = element("span", className, text);
+  made.title = text;
+  return made;
+}
+
 /** @param {string} what @param {string} text @param {string} title */
 function button(what, text, title) {
   const made = element("button", "btn small", text);
@@ -45,8 +52,7 @@ function taskRow(task, key, isMarked, facts = {}) {
   row.toggleAttribute("data-marked", isMarked);
   const mark = element("span", "mark");
   mark.setAttribute("aria-hidden", "true");
-  const said = element("span", "said", task.text);
-  said.title = task.text;
+  const said = cut("said", task.text);
   const turns = task.turns > 1 ? `${task.turns} turns · ` : "";
   row.append(mark, said, element("span", "faint", turns + amount(task.steps, "step")));
   return row;
@@ -86,7 +92,7 @@ function proposalBox(proposal, tasks) {
   const head = element("header", "head-row");
   Object.assign(head.dataset, { row: `proposal-${proposal.id}`, proposal: proposal.id });
   head.tabIndex = -1;
-  head.append(element("span", "tag predicted", "proposal"), element("span", "why", proposal.why));
+  head.append(element("span", "tag predicted", "proposal"), cut("why", proposal.why));
   head.append(
     button("accept", "Accept", "Make this session (a)"),
     button("reject", "Reject", "Do not propose it again (r)"),
@@ -96,7 +102,7 @@ function proposalBox(proposal, tasks) {
     const line = element("div", "task flat");
     line.append(
       element("span"),
-      element("span", "said", tasks.get(id)?.text),
+      cut("said", tasks.get(id)?.text),
       element("span", "faint", amount(tasks.get(id)?.steps ?? 0, "step")),
     );
     box.append(line);
@@ -116,7 +122,7 @@ function sessionBox(session, tasks, marked) {
     element("b", "", session.name),
     element("span", "faint", [known[0]?.split, amount(known.length, "task"), amount(steps, "step")].join(" · ")),
   );
-  head.append(element("span", "why", session.why));
+  head.append(cut("why", session.why));
   if (session.begun) head.append(element("span", "tag running", "begun"));
   else if (session.open) head.append(element("span", "tag", session.batch ? `open · ${session.batch}` : "open"));
   if (!session.begun) head.append(button("delete", "×", "Put the session into the bin (x)"));
