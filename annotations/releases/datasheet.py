@@ -159,7 +159,7 @@ def _campaign(campaign: Campaign, told: dict[str, Any]) -> list[str]:
         lines.append(f"Guidelines in use: version {', '.join(map(str, versions))}.")
     sentences = (
         ("Agreement of people who did the same independently: {}.", _agreement(told["agreement"])),
-        ("Time at work, as heartbeats of the workbench tell: {}.", _spent(told["effort_seconds"])),
+        ("Time at work, as the pages of the workbench tell: {}.", _spent(told["effort_seconds"])),
         ("Defects that verifiers named: {}.", _counted(told["defects"])),
         ("Phenomena that annotators marked: {}.", _counted(told["phenomena"])),
         ("{}", figures.unseen()),
@@ -203,10 +203,13 @@ class WorkFigures(NamedTuple):
         ]
 
     def effort(self) -> dict[str, int]:
-        """Seconds of work per stage. Work of programs has no time, and a stage without any is left out."""
+        """Seconds of work per stage, and of making one of two versions (`curate`). Work of programs has no time, and
+        what took none is left out."""
         rows = self.work.order_by().values("item__stage").annotate(seconds=Sum("active_seconds"))
         spent = {row["item__stage"]: row["seconds"] for row in rows}
-        return {stage: spent[stage] for stage in Stage.values if spent.get(stage)}
+        made = Curation.objects.finished().filter(taken__in=self.work).aggregate(seconds=Sum("active_seconds"))
+        spent["curate"] = made["seconds"]
+        return {what: spent[what] for what in (*Stage.values, "curate") if spent.get(what)}
 
     def defects(self) -> dict[str, int]:
         rows = Defect.objects.filter(verdict__in=self.verdicts).order_by().values("code").annotate(n=Count("pk"))

@@ -294,7 +294,7 @@ def test_the_datasheet_of_a_campaign_tells_effort_defects_phenomena_and_what_nob
     bulk = BulkAccept.objects.create(campaign=campaign, user=places[1].user, size=3, share=10)
     rewrite.verdicts.create(verification=places[1], round=1, version=0, outcome="accept", bulk=bulk)
     told = (
-        "Time at work, as heartbeats of the workbench tell: rewrite 2 h, verify 3 min.",
+        "Time at work, as the pages of the workbench tell: rewrite 2 h, verify 3 min.",
         "Defects that verifiers named: unnatural 1.",
         "Phenomena that annotators marked: pronoun 2, ellipsis 1.",
         "3 verdicts accepted at once what all checks found in order; people looked at 0 that were held back and "

@@ -253,6 +253,31 @@ def test_who_was_right_is_counted_and_agreement_is_of_what_was_handed_in() -> No
     assert "two people’s versions" in WorkFigures.of(campaign).merged()
 
 
+def test_a_curators_time_is_measured_and_told(pair: Pair) -> None:
+    """By the page, decision by decision; no more than half an hour of one is believed, and no time at all of none."""
+    third, url = a_third(pair), "/annotate/curate/{}/{}/".format(*(one.pk for one in pair))
+    client, step = client_of(third), steps_of(pair)[3]
+    for act, seconds in (
+        ({"do": "take", "step": step, "take": "a"}, "90"),
+        ({"do": "undo"}, "-5"),
+        ({"do": "undo"}, "x"),
+    ):
+        client.post(url, act | {"seconds": seconds})
+    client.post(url, {"do": "take", "step": step, "take": "b", "seconds": "99999"})
+    assert Curation.objects.get().active_seconds == 90 + 1_800
+    campaign = pair[0].item.session.campaign
+    assert WorkFigures.of(campaign).effort().get("curate") is None, "nothing is made one yet"
+    client.post(url, {"do": "finish", "seconds": "30"})
+    assert Curation.objects.get().active_seconds == 1_920
+    (row,) = CampaignAgreement(campaign).report().curators
+    assert row == (third.get_username(), 1, 1_920)
+    assert "32 min" in source(client.get(f"/annotate/campaigns/{campaign.pk}/agreement/")).partition('id="curators"')[2]
+    Assignment.objects.update(submitted_at=timezone.now())
+    campaign.refresh_from_db()
+    assert WorkFigures.of(campaign).effort()["curate"] == 1_920
+    assert client.get("/api/curations/").json()["results"][0]["active_seconds"] == 1_920
+
+
 def make_decompositions() -> Pair:
     """Two people's decompositions of a session of six steps, handed in, with the rewrite open that follows."""
     session = factories.make_session(factories.make_campaign(overlap=2), tasks=2, steps=3)

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.models import Assignment
+from annotations.models import Assignment, Curation
 from tests import factories
 from tests.annotations.work_world import add_parts, make_rewrite
 from tests.app_server import AppServer
@@ -29,6 +29,7 @@ def test_each_difference_is_decided_by_a_key(app_server: AppServer, page: Page, 
     rows = page.locator("[data-difference]")
     expect(rows).to_have_count(2)
     expect(rows.nth(0)).to_be_focused()
+    page.wait_for_timeout(1_500)
     page.keyboard.press("a")
     expect(rows.nth(0)).to_have_attribute("data-decided", "a")
     expect(rows.nth(1)).to_be_focused()
@@ -51,3 +52,5 @@ def test_each_difference_is_decided_by_a_key(app_server: AppServer, page: Page, 
     taken = in_thread(lambda: Assignment.objects.get(pk=pair[0].pk, review="passed"))
     found = in_thread(lambda: [part.rewrite for part in taken.ordered_parts()])
     assert found == ["Find shoes.", "Sort them.", "Take the first one."]
+    spent = in_thread(lambda: Curation.objects.get().active_seconds)
+    assert 1 <= spent < 60, "from the page's opening on"

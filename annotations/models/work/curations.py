@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Count, Q, Sum
 from django.utils import timezone
 
 from annotations.models.accounts.projects import Account
@@ -19,6 +19,7 @@ from annotations.models.work.queue import NotReady, VerdictRefused
 from annotations.text.versions import TEXTS, PartSays, PlacedPart, Stretch, reworded, stretches
 
 MAX_WORDS = 10_000  # characters of one text, as in an edit
+LONGEST = 1_800  # seconds of one decision
 MAX_LOG = 2_000  # decisions, those that others replaced included
 
 
@@ -29,6 +30,11 @@ class CurationQuerySet(models.QuerySet["Curation"]):
 
     def finished(self) -> Self:
         return self.exclude(finished_at=None)
+
+    def by_curator(self) -> models.QuerySet["Curation", Any]:
+        """(name, how many were made one, seconds at work) of each person who finished one, by name."""
+        rows = self.finished().order_by("user__username").values_list("user__username")
+        return rows.annotate(made=Count("pk"), seconds=Sum("active_seconds"))
 
     def before(self, campaign: Campaign) -> dict[int, int]:
         """Of each annotation that passed with what was taken from another one, which version it was before that."""
@@ -77,6 +83,7 @@ class Curation(models.Model):
     second_version = models.PositiveIntegerField(help_text="Of the annotation, as it was compared.")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
     begun_at = models.DateTimeField(auto_now_add=True)
+    active_seconds = models.PositiveIntegerField(default=0, help_text="Time at work, as the curator's page tells.")
     finished_at = models.DateTimeField(null=True, blank=True)
     taken = models.ForeignKey(
         Assignment,
@@ -165,6 +172,11 @@ class Curation(models.Model):
         if self.choices.count() >= MAX_LOG:
             raise VerdictRefused("You have changed your mind too often: undo some of it.")
         self.choices.create(step_id=step, take=CurationChoice.Take(take), parts=own)
+
+    def spend(self, seconds: int) -> None:
+        """Count time at work since the last decision. No more than LONGEST is believed."""
+        self.active_seconds += max(0, min(seconds, LONGEST))
+        self.save(update_fields=["active_seconds"])
 
     def undo(self) -> int | None:
         """Take the last decision back, so that the one before it stands again; the first step of its stretch, None

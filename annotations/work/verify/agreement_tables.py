@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 from annotations import agreement
 from annotations.agreement import Agreement, Counts
@@ -61,6 +61,14 @@ class RightRow:
         return sorted(rows.values(), key=lambda row: row.user.get_username())
 
 
+class CuratorRow(NamedTuple):
+    """What somebody who makes one of two versions has done."""
+
+    person: str
+    made: int
+    seconds: int
+
+
 @dataclass
 class AgreementReport:
     cuts: Agreement
@@ -69,6 +77,7 @@ class AgreementReport:
     kappa_kind: str  # Cohen or Fleiss
     pairs: list[PairRow]
     right: list["RightRow"]
+    curators: list[CuratorRow]
     by_code: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -100,6 +109,7 @@ class CampaignAgreement:
         verdicts on one version. Sessions in the bin are left out."""
         cuts, words = self._annotations()
         judged = self._judgements()
+        curations = Curation.objects.filter(first__item__session__campaign=self.campaign)
         people = {user for row in judged for user in row["who"]}
         kind = "Cohen" if len(people) <= 2 else "Fleiss"
         return AgreementReport(
@@ -110,8 +120,9 @@ class CampaignAgreement:
             pairs=_pair_rows(cuts, words, judged),
             right=RightRow.of(
                 Dispute.objects.filter(assignment__item__session__campaign=self.campaign),
-                Curation.objects.filter(first__item__session__campaign=self.campaign),
+                curations,
             ),
+            curators=[CuratorRow(*row) for row in curations.live().by_curator()],
             by_code=self._by_code(judged, kind),
         )
 

@@ -27,6 +27,11 @@ class Curating:
         """Decide the stretch that begins at this step."""
         self._locked().decide(step, take, parts)
 
+    @transaction.atomic
+    def spend(self, seconds: int) -> None:
+        """Count time at work on it."""
+        self._locked().spend(seconds)
+
     def next_after(self, step: int) -> int:
         """The first step of the next difference that is not decided, the earliest of all after the last one; `step`
         where all are."""

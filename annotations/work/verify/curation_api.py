@@ -34,6 +34,7 @@ class CurationSerializer(serializers.ModelSerializer):
         model = Curation
         fields = [
             *("id", "first", "second", "first_version", "second_version", "user", "begun_at"),
+            "active_seconds",
             *("finished_at", "taken"),
         ]
 

@@ -36,6 +36,8 @@ def _act(request: HttpRequest, pair: tuple[Assignment, Assignment]) -> HttpRespo
     place = step = whole(request.POST.get("step", "")) or 0
     try:
         curating = Curating(Curation.objects.begin(user, *pair), user)
+        if seconds := whole(request.POST.get("seconds", "")):
+            curating.spend(seconds)
         if what == "finish":
             taken = curating.finish()
             messages.success(request, f"{taken.item} is one version now, and has passed.")

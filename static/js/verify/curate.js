@@ -39,6 +39,20 @@ for (const form of /** @type {NodeListOf<HTMLFormElement>} */ (document.querySel
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
   });
 }
+const IDLE = 120_000; // nobody was there after so long without a sign
+let worked = 0;
+let last = performance.now();
+
+/** Counts the time since the last sign of somebody at work. */
+function work() {
+  const since = performance.now() - last;
+  last += since;
+  if (since <= IDLE) worked += since;
+}
+
+for (const sign of ["keydown", "pointermove", "scroll"]) document.addEventListener(sign, work, { passive: true });
+document.addEventListener("submit", work);
+document.addEventListener("formdata", ({ formData }) => formData.set("seconds", String(Math.round(worked / 1000))));
 bind("a", "Take version A", () => take("a"));
 bind("b", "Take version B", () => take("b"));
 bind("e", "Write other words", write);
