@@ -35,7 +35,7 @@ class EvaluationConfig(AppConfig):
         stopping.watched = lambda: Shard.objects.just_watched().exists() or sample.urgent_waits()
         counting.count_task = tasks.count_reviews
         recipes.scored = of_recipe
-        file.notes_of = noting.notes_of
+        file.notes_of = noting.NumberedReview.notes_of
         runs.study_of = Study.objects.newest_of
         lessons.collect = collecting.Teaching.lessons_of
         judged.OF_STEPS.append((RiskLabel.objects.all(), "risk labels"))
