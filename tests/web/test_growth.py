@@ -9,9 +9,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from annotations.models import Step
+from annotations.models import Campaign, Item, Stage, Step
 from evaluation.scores.scoring import RunScores
 from tests import factories
+from tests.web.large_campaign import make_large_campaign
 from tests.web.large_world import Large, make_large, refresh_statistics
 
 MOST = 1.5  # times the small sample's
@@ -169,3 +170,47 @@ def test_pages_of_a_million_steps_and_fifty_runs_open_as_fast_as_those_of_a_smal
     assert not too_slow(small, large)
     assert queries(world) == sample_queries
     assert per_run(world, large) < MOST * pace(sample_taken, large) * sample_seconds
+
+
+def work_pages(campaign: Campaign) -> dict[str, str]:
+    """The pages of a campaign's work and quality, filtered in every way that a click leads to."""
+    table = f"/annotate/campaigns/{campaign.pk}/table/"
+    person = campaign.able_people(Stage.REWRITE)[0].get_username()
+    return {
+        "table": table,
+        "second page": f"{table}?page=2",
+        "by name": f"{table}?q=Large+1",
+        "of a person": f"{table}?person={person}&stage=rewrite",
+        "returned": f"{table}?show=returned&order=minutes",
+        "by defect": f"{table}?code=unnatural",
+        "campaign": f"/annotate/campaigns/{campaign.pk}/",
+        "api work": f"/api/campaigns/{campaign.pk}/work/",
+        "api quality": f"/api/campaigns/{campaign.pk}/quality/",
+    }
+
+
+def opened_pages(campaign: Campaign) -> dict[str, tuple[int, int, float]]:
+    """Of each page how often it asks the database, its bytes, and the seconds of work that it takes."""
+    admin, found = Client(), {}
+    admin.force_login(factories.make_user("admin", campaign.project))
+    for name, path in work_pages(campaign).items():
+        admin.get(path)
+        with CaptureQueriesContext(connection) as asked:
+            answer = admin.get(path)
+        assert answer.status_code == 200, path
+        found[name] = (len(asked), len(answer.content), seconds(admin, path))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_the_table_of_a_campaign_of_twenty_thousand_items_asks_and_shows_no_more_than_that_of_six_hundred() -> None:
+    """What it counts grows with the items, in the database: a second is its limit."""
+    few = opened_pages(make_large_campaign(600))
+    large = make_large_campaign(20_001)
+    refresh_statistics()
+    assert Item.objects.filter(session__campaign=large).count() > 20_000
+    many = opened_pages(large)
+    assert {name: many[name][0] for name in many} == {name: few[name][0] for name in few}
+    assert {name: many[name][1] for name in many if many[name][1] > 1.2 * few[name][1]} == {}
+    assert {name: many[name][2] for name in many if many[name][2] > 1.0} == {}
