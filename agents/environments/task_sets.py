@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from agents.environments import miniwob
-from agents.environments.harnesses import browsergym_tasks, webarena_tasks
+from agents.environments.harnesses import browsergym_tasks, cube_tasks, webarena_tasks
 from agents.environments.open_web import environment as open_web
 from annotations.sample.build import SITES
 from annotations.sample.goals import conversations
@@ -33,6 +33,7 @@ TASK_SETS: dict[str, dict[str, tuple[str, ...]]] = {
     "sample-sites": {},
     "sample-sites-asking": {},
     "browsergym": {},
+    cube_tasks.NAME: {},
     webarena_tasks.NAME: {},
     open_web.NAME: {},
 }
@@ -41,6 +42,7 @@ TASKS: dict[str, Callable[[], Sequence[str]]] = {
     "sample-sites": lambda: tuple(conversations()),
     "sample-sites-asking": lambda: tuple(conversations()),
     "browsergym": browsergym_tasks.task_names,
+    cube_tasks.NAME: cube_tasks.task_names,
     webarena_tasks.NAME: webarena_tasks.task_names,
     open_web.NAME: lambda: open_web.with_words(()),
 }

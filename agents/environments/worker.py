@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from agents.environments.harnesses.browsergym_tasks import BrowserGymEnvironment
+from agents.environments.harnesses.cube_tasks import CubeEnvironment
 from agents.environments.harnesses.webarena_tasks import WebArenaEnvironment
 from agents.environments.messages import BUSY_ERRORS, receive, send
 from agents.environments.miniwob import MiniwobEnvironment
@@ -27,6 +28,7 @@ ENVIRONMENTS: dict[str, Callable[[], Environment]] = {
     "browsergym": BrowserGymEnvironment,
     "open-web": OpenWebEnvironment,
     "webarena": WebArenaEnvironment,
+    "cube": CubeEnvironment,
     "sample-sites": SampleSitesEnvironment,
     "sample-sites-asking": partial(SampleSitesEnvironment, asking=True),
     "sample-sites-free": FreeVisits,

@@ -14,6 +14,7 @@ INSTALLING_SECONDS = 300
 # Its experiments import tqdm, and do not say so.
 BROWSERGYM = ("browsergym-miniwob==0.14.3", "browsergym-experiments==0.14.3", "tqdm")
 WEBARENA = ("webarena-verified==1.2.3",)
+CUBE = ("miniwob-cube==1.1.0", "cube-standard==0.1.0rc10")
 
 
 def python(setting: str, packages: tuple[str, ...], folder: Path, least: tuple[int, int] = (3, 11)) -> str:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from agents.environments import browser
-from agents.environments.protocol import EnvironmentLost, NoSuchTask, PageField, WindowView
+from agents.environments.protocol import EnvironmentLost, EpisodeStart, NoSuchTask, PageField, PageView, WindowView
+from agents.environments.sight import PAGE_SCRIPT, page_view
 
 HERE = Path(__file__).parent
 LISTING_SECONDS = 60
@@ -124,6 +125,42 @@ class BridgedPage:
         """What a script that gives an object, or none, says of the page."""
         told: dict[str, Any] | None = self._asked(script, argument)["value"]
         return told
+
+
+class BridgedEnvironment(browser.PeoplesWindow):
+    """The tasks of a harness, one at a time, in the browser that it opens for each episode. Its script answers `reset`
+    with a goal, and `evaluate` and `window` of its page."""
+
+    def __init__(self, python: str, script: str, more: Mapping[str, str]) -> None:
+        """Start the script. Raises NoBrowser."""
+        self._bridge = Bridge(python, script, {"CHROMIUM": chromium(), **more})
+        self._page = BridgedPage(self._bridge)
+        self._begun = False
+
+    def begin(self, task: str, **given: object) -> EpisodeStart:
+        """Begin an episode as the harness does; raises EnvironmentLost."""
+        try:
+            start = self._bridge.ask("reset", task=task, **given)
+        except HarnessError as error:
+            raise EnvironmentLost(f"{task} does not begin: {error}") from error
+        self._begun = True
+        return EpisodeStart(" ".join(start["goal"].split()), self.observe())
+
+    def _current(self) -> BridgedPage:
+        if not self._begun:
+            raise ValueError("no episode has begun")
+        self._page.evaluate(PAGE_SCRIPT)  # a page that was just opened does not have it
+        return self._page
+
+    def observe(self) -> PageView:
+        return page_view(self._current())
+
+    def window(self) -> WindowView:
+        """The window as a person sees it."""
+        return self._current().look()
+
+    def close(self) -> None:
+        self._bridge.close()
 
 
 def chromium() -> str:

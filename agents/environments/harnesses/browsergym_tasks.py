@@ -9,18 +9,9 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TypedDict
 
-from agents.environments.browser import PeoplesWindow
-from agents.environments.harnesses.bridge import Bridge, BridgedPage, HarnessError, chromium, listed, python_of
+from agents.environments.harnesses.bridge import BridgedEnvironment, listed, python_of
 from agents.environments.miniwob import html_folder
-from agents.environments.protocol import (
-    ActionEffect,
-    EnvironmentLost,
-    EpisodeStart,
-    NoSuchTask,
-    PageView,
-    WindowView,
-)
-from agents.environments.sight import PAGE_SCRIPT, page_view
+from agents.environments.protocol import ActionEffect, EpisodeStart, NoSuchTask
 from agents.types import Action
 
 SETTING, SCRIPT = "BROWSERGYM_PYTHON", "browsergym_side.py"
@@ -129,15 +120,12 @@ WITHOUT_ELEMENT: dict[str, Callable[[str], str]] = {
 }
 
 
-class BrowserGymEnvironment(PeoplesWindow):
+class BrowserGymEnvironment(BridgedEnvironment):
     """BrowserGym's tasks, one at a time, in the browser that it opens for each episode."""
 
     def __init__(self) -> None:
         """Start BrowserGym. Raises NoSuchTask where it is not set up, NoBrowser."""
-        more = _settings() | {"CHROMIUM": chromium()}
-        self._bridge = Bridge(python_of(SETTING, "browsergym"), SCRIPT, more)
-        self._page = BridgedPage(self._bridge)
-        self._begun = False
+        super().__init__(python_of(SETTING, "browsergym"), SCRIPT, _settings())
 
     def tasks(self) -> Sequence[str]:
         return task_names()
@@ -146,25 +134,7 @@ class BrowserGymEnvironment(PeoplesWindow):
         """Begin an episode; raises NoSuchTask."""
         if task not in task_names():
             raise NoSuchTask(f"BrowserGym has no task {task!r}")
-        try:
-            start = self._bridge.ask("reset", task=task, seed=seed)
-        except HarnessError as error:
-            raise EnvironmentLost(f"BrowserGym does not begin {task}: {error}") from error
-        self._begun = True
-        return EpisodeStart(" ".join(start["goal"].split()), self.observe())
-
-    def _current(self) -> BridgedPage:
-        if not self._begun:
-            raise ValueError("no episode has begun")
-        self._page.evaluate(PAGE_SCRIPT)  # a page that was just opened does not have it
-        return self._page
-
-    def observe(self) -> PageView:
-        return page_view(self._current())
-
-    def window(self) -> WindowView:
-        """The window as a person sees it."""
-        return self._current().look()
+        return self.begin(task, seed=seed)
 
     def step(self, action: Action) -> ActionEffect:
         """Do an action as BrowserGym does it; its reward."""
@@ -185,9 +155,6 @@ class BrowserGymEnvironment(PeoplesWindow):
         if named is None:
             raise Unsayable(f"element {node_id} is not on the page any more")
         return NamedElement(bid=named["bid"], option=named["option"], isList=named["isList"], point=named["point"])
-
-    def close(self) -> None:
-        self._bridge.close()
 
 
 def _onto(action: Action) -> str | None:
