@@ -14,17 +14,19 @@ import asyncio
 import json
 import os
 import random
+import subprocess
 import sys
 import time
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
-from tests.load.app import ROOT, running
-
+ROOT = Path(__file__).resolve().parents[2]
 VAR = ROOT / "var" / "load"
 GOAL_MS = 150
 WORDS = "find the cheaper one in Boston for two adults on Friday and add it to my list please".split()
@@ -135,11 +137,38 @@ def main() -> None:
     os.environ |= {"WEBNAV_VAR": str(VAR), "DJANGO_SETTINGS_MODULE": "webnav_site.settings", "PORT": str(options.port)}
     import django
 
-    with running(VAR, options.port):
+    with _running(options.port):
         django.setup()
         campaign, cookies = _fill(options.people)
         tally = asyncio.run(_load(options, campaign, cookies))
         sys.exit(_report(tally, options))
+
+
+@contextmanager
+def _running(port: int) -> Iterator[None]:
+    """The app as `make run` starts it, until the block ends."""
+    VAR.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "manage.py", "up", "--port", str(port), "--sample", "no"]
+    with (VAR / "up.log").open("w") as log:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
+    try:
+        _wait_for(f"http://localhost:{port}/login/")
+        yield
+    finally:
+        # Not by Ctrl-C's signal: what a shell runs in the background ignores it, and so does all that it starts.
+        subprocess.run([sys.executable, "manage.py", "down"], cwd=ROOT, timeout=180, check=False)
+        process.wait(timeout=60)
+
+
+def _wait_for(address: str, seconds: float = 300) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            urlopen(address, timeout=20).close()
+            return
+        except OSError:
+            time.sleep(0.5)
+    sys.exit(f"The app did not start; see {VAR / 'up.log'}")
 
 
 def _fill(people: int) -> tuple[int, list[str]]:

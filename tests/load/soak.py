@@ -1,8 +1,9 @@
 """Live episodes in a row on one worker: `make soak`, or `python -m tests.load.soak --episodes 2000 --kills 20`.
 
-Starts the app as `make run` does, on a database of its own, and lets a recipe act in MiniWoB++. Its data lie in
-$WEBNAV_VAR, else in var/soak, which an app or a test that starts meanwhile would close to this database.
-Meanwhile browsers are killed, at times drawn by chance. Prints a table, and exits with 1 unless at the end
+Starts one worker on a database of its own, and lets a recipe act in MiniWoB++, ranking by hashed words unless `--model`
+asks for its own. Meanwhile browsers are killed, at times drawn by chance. Data lie in $WEBNAV_VAR, else in var/soak,
+which an app or a test that starts meanwhile would close to this database. Prints a table, and exits with 1 unless at
+the end
 
 - every episode has its outcome and none counts as lost, though its browser was killed: it was run again, and it alone,
 - the worker, and the browsers, hold no more than 10 % more memory than after the first 200 episodes,
@@ -18,15 +19,14 @@ import statistics
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from tests.load.app import ROOT, running
-
+ROOT = Path(__file__).resolve().parents[2]
 VAR = Path(os.environ.get("WEBNAV_VAR") or ROOT / "var" / "soak")
 BEFORE = 200  # episodes after which memory must not grow
 MOST_GROWTH = 0.10
@@ -194,22 +194,41 @@ def main() -> None:
     parser.add_argument("--recipe", default="grounded")
     parser.add_argument("--steps", type=int, default=3, help="of an episode, at most")
     parser.add_argument("--seed", type=int, default=0, help="of the times when browsers are killed")
-    parser.add_argument("--port", type=int, default=8124)
+    parser.add_argument("--model", action="store_true", help="rank as the recipe does")
     options = parser.parse_args()
     folder = VAR / "tmp"
     folder.mkdir(parents=True, exist_ok=True)
-    os.environ |= {"WEBNAV_VAR": str(VAR), "DJANGO_SETTINGS_MODULE": "webnav_site.settings", "PORT": str(options.port)}
-    os.environ |= {"TMPDIR": str(folder), "GPU_PROCESSES": "1"}
+    os.environ |= {"WEBNAV_VAR": str(VAR), "DJANGO_SETTINGS_MODULE": "webnav_site.settings", "TMPDIR": str(folder)}
+    os.environ["OMP_NUM_THREADS"] = "1"
+    from webnav_site.embedded import services
+
+    services.make_ready()
+    services.read_settings()
     import django
 
-    with running(VAR, options.port):
-        django.setup()
-        run, seen = _soak(options)
-        log = "\n".join(path.read_text(errors="replace") for path in VAR.rglob("gpu*") if path.is_file())
-        sys.exit(_report(run, seen, problems(run, seen, log, folder), options))
+    django.setup()
+    services.migrate_if_needed()
+    with _worker("webnav_site" if options.model else "tests.load.quick_worker") as (worker, log):
+        run, seen = _soak(options, worker)
+        code = _report(run, seen, problems(run, seen, log.read_text(errors="replace"), folder), options)
+    sys.exit(code)
 
 
-def _soak(options: argparse.Namespace) -> tuple[Any, Watch]:
+@contextmanager
+def _worker(module: str) -> Iterator[tuple[psutil.Process, Path]]:
+    """A worker of live runs, and its log."""
+    said = VAR / "worker.log"
+    command = [sys.executable, "-m", "celery", "--quiet", "-A", module, "worker", "-Q", "gpu", "-c", "1"]
+    with said.open("w") as log:
+        process = psutil.Popen([*command, "--loglevel", "info"], cwd=ROOT, stdout=log, stderr=log)
+    try:
+        yield process, said
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def _soak(options: argparse.Namespace, worker: psutil.Process) -> tuple[Any, Watch]:
     from agents.environments.process import EnvironmentProcess
     from agents.live.goals import LiveGoals, new_goals
     from evaluation.studies.running import create_study
@@ -225,17 +244,8 @@ def _soak(options: argparse.Namespace) -> tuple[Any, Watch]:
     finally:
         environment.close()
     study = create_study(user=None, dataset=dataset, recipes=[options.recipe], limit=options.episodes)
-    return study.runs.get(), watch(study.runs.get(), _worker(), options.kills, random.Random(options.seed))
-
-
-def _worker() -> psutil.Process:
-    """The one worker where live runs are, of the app that was started here."""
-    for one in psutil.process_iter():
-        with suppress(psutil.Error):
-            is_ours = one.environ().get("WEBNAV_VAR") == str(VAR)
-            if is_ours and "gpu@%h" in one.cmdline() and "gpu@%h" not in _words(psutil.Process(one.ppid())):
-                return one
-    sys.exit("No worker of queue gpu runs.")
+    run = study.runs.get()
+    return run, watch(run, worker, options.kills, random.Random(options.seed))
 
 
 def _report(run: Any, seen: Watch, found: Sequence[str], options: argparse.Namespace) -> int:
