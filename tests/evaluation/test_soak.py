@@ -31,7 +31,7 @@ def test_browsers_that_are_killed_cost_the_episode_they_were_in_and_leave_nothin
     finally:
         environment.close()
     run = make_study(dataset, publish=True).runs.get()
-    started = worker("soaked")
+    started = worker("soaked", "tests.load.quick_worker")
     seen = soak.watch(run, psutil.Process(started.process.pid), 3, random.Random(1))
     assert run.trajectories.count() == 60
     assert seen.kills == 3

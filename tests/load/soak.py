@@ -96,16 +96,23 @@ def _words(process: psutil.Process) -> list[str]:
 
 
 def _kill_browser(worker: psutil.Process, chance: random.Random) -> bool:
-    """Kill the first process of one browser, as the kernel would; whether there was one."""
+    """Kill one browser, as the kernel would: its first process, and the shell that may have started it. Whether there
+    was one."""
     environments = _environments(worker)
     chance.shuffle(environments)
     for environment in environments:
-        with suppress(psutil.NoSuchProcess):
-            for one in environment.children(recursive=True):
-                if "chrom" in one.name() and not any(word.startswith("--type=") for word in _words(one)):
-                    one.kill()
-                    return True
+        own = [one for one in _below(environment) if _is_browser(one)]
+        for one in own:
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
+        if own:
+            return True
     return False
+
+
+def _is_browser(process: psutil.Process) -> bool:
+    words = _words(process)
+    return any("chrom" in word for word in words[:2]) and not any(word.startswith("--type=") for word in words)
 
 
 def _weigh(worker: psutil.Process, done: int) -> Weight:

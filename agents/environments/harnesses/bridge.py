@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.environments import browser
+from agents.environments.process import KEPT_ENVIRONMENT
 from agents.environments.protocol import EnvironmentLost, EpisodeStart, NoSuchTask, PageField, PageView, WindowView
 from agents.environments.sight import PAGE_SCRIPT, page_view
 
@@ -46,7 +47,7 @@ class Bridge:
         with theirs:
             self._popen = subprocess.Popen(
                 [python, "-I", str(HERE / script)],  # isolated, so that it sees no module of this folder
-                env=os.environ | more,
+                env=_environment(more),
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -85,7 +86,7 @@ def listed(python: str, script: str, more: frozenset[tuple[str, str]]) -> tuple[
     try:
         done = subprocess.run(
             [python, "-I", str(HERE / script), "tasks"],
-            env=os.environ | dict(more),
+            env=_environment(dict(more)),
             capture_output=True,
             text=True,
             timeout=LISTING_SECONDS,
@@ -97,6 +98,11 @@ def listed(python: str, script: str, more: frozenset[tuple[str, str]]) -> tuple[
         words = done.stderr.strip().rpartition("\n")[2]
         raise NoSuchTask(f"{python} does not tell its tasks: {words or f'it ended with {done.returncode}'}")
     return tuple(json.loads(done.stdout.strip().rpartition("\n")[2]))
+
+
+def _environment(more: Mapping[str, str]) -> dict[str, str]:
+    """What the script sees of the environment: no secret of the app's."""
+    return {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ} | dict(more)
 
 
 class BridgedPage:
