@@ -276,7 +276,8 @@ def _report(run: Any, seen: Watch, found: Sequence[str], options: argparse.Names
     )
     for problem in found[:20]:
         print("  ", problem)
-    (VAR / "soak.json").write_text(json.dumps(figures | {"problems": list(found)}))
+    figures |= {"problems": list(found), "weights": [[one.done, one.worker, one.browsers] for one in seen.weights]}
+    (VAR / "soak.json").write_text(json.dumps(figures))
     return int(bool(found))
 
 
