@@ -22,6 +22,8 @@ interface LiveNode {
   bgColor?: string;
   value?: string | boolean;
   text?: string;
+  /** What tells what it does, by the names of recorded pages' attributes. */
+  told?: Record<string, string>;
   children: LiveNode[];
 }
 

@@ -5,6 +5,18 @@
   const OVERLAYS = new Set(["reward-display", "sync-task-cover", "click-canvas", "query"]); // MiniWoB's own
   const NOT_WRITTEN = new Set(["checkbox", "radio", "button", "submit", "reset", "image", "file", "hidden"]);
   const LEFT_OUT = new Set(["SCRIPT", "STYLE", "LINK", "META", "NOSCRIPT", "TEMPLATE"]);
+  // What recorded pages of the web carry, too: what an element is called, what it is, what it belongs to.
+  const CARRIED = "aria-label aria-labelledby aria-modal role title alt name placeholder for form".split(" ");
+  const CLICKED = new Set("click mousedown mouseup pointerdown pointerup touchstart touchend".split(" "));
+  const READ_AS = 400; // characters: what is longer is a text, and no name
+  /** @type {WeakSet<EventTarget>} */
+  const listening = new WeakSet();
+  const listen = EventTarget.prototype.addEventListener;
+  /** @this {EventTarget} @param {Parameters<typeof listen>} given */
+  EventTarget.prototype.addEventListener = function addEventListener(...given) {
+    if (CLICKED.has(given[0])) listening.add(this ?? window);
+    return listen.apply(this ?? window, given);
+  };
   let numbers = new WeakMap();
   const elements = new Map(); // number -> WeakRef, so that what left the page can be collected
   let next = 1;
@@ -42,6 +54,44 @@
     return undefined;
   };
 
+  /** Whether a click on the element does something of the page's own, as far as that can be seen. @param {Element} element */
+  const reacts = (element) =>
+    listening.has(element) || [...CLICKED].some((kind) => typeof Reflect.get(element, `on${kind}`) === "function");
+
+  /** @param {string} text */
+  const plain = (text) => text.replace(/\s+/g, " ").trim();
+
+  /** What tells what the element does, for whoever judges that. @param {Element} element */
+  const told = (element) => {
+    /** @type {Record<string, string>} */
+    const found = {};
+    for (const name of CARRIED) {
+      const value = element.getAttribute(name);
+      if (value) found[name.replaceAll("-", "_")] = value;
+    }
+    if (reacts(element)) found.has_handler = "true";
+    if (element instanceof HTMLSelectElement && /submit/.test(`${element.onchange ?? ""}`)) found.onchange = "submit";
+    // Pieces of text lose what stands between them: "P", "ay now" is read as "Pay now".
+    if (element instanceof HTMLElement && element.childElementCount > 0) {
+      const text = element.textContent ?? "";
+      if (text.length <= READ_AS) {
+        const read = plain(element.innerText);
+        const pieces = [...textsBelow(element)].join(" ");
+        if (read && read.toLowerCase() !== pieces.toLowerCase()) found.read_as = read;
+      }
+    }
+    return found;
+  };
+
+  /** @param {Element} element @returns {Iterable<string>} */
+  function* textsBelow(element) {
+    const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+      const said = plain(text.nodeValue ?? "");
+      if (said) yield said;
+    }
+  }
+
   /** @param {Element} element @param {DOMRect | null} around of the list that an option is in @returns {LiveNode | null} */
   const read = (element, around) => {
     if (OVERLAYS.has(element.id) || LEFT_OUT.has(element.tagName.toUpperCase())) return null;
@@ -62,6 +112,8 @@
       classes: element.className,
       bgColor: style.backgroundColor,
     };
+    const more = told(element);
+    if (Object.keys(more).length) node.told = more;
     const value = valueOf(element);
     if (value !== undefined) node.value = value;
     const below = /** @type {(Element | Text)[]} */ ([...element.childNodes]).filter(

@@ -8,7 +8,15 @@ from lxml import etree
 from agents.types import Observation
 from annotations.dom.tree import NODE_ID, TEXT, Element
 
-ADDED = (NODE_ID, "bounding_box_rect", "is_clickable", "data_pw_testid_buckeye", "data_pw_testid_buckeye_candidate")
+ADDED = (
+    NODE_ID,
+    "bounding_box_rect",
+    "is_clickable",
+    "has_handler",
+    "read_as",
+    "data_pw_testid_buckeye",
+    "data_pw_testid_buckeye_candidate",
+)
 MOST_FOUND = 100  # elements of one XPath
 
 

@@ -1,7 +1,8 @@
 """MiniWoB++ element trees (`getDOMInfo`) as pages in the shape of Mind2Web's `cleaned_html`.
 
 A tree node is a dict: `tag` ("DIV", "INPUT_text", "t" for a text node between elements), `ref`, `left`,
-`top`, `width`, `height`, `children`, and, but for text nodes, `id`, `classes`, `text`, `value`, `bgColor`.
+`top`, `width`, `height`, `children`, and, but for text nodes, `id`, `classes`, `text`, `value`, `bgColor`; on
+live pages also `told`: attributes that no demonstration was recorded with.
 Refs repeat within one tree (old wrappers keep those of an earlier episode) and all of them change when an
 episode ends, so pages carry ids of their own.
 """
@@ -210,7 +211,7 @@ def _element(node: Node, node_id: str) -> MiniwobElement:
 def _own_attributes(node: Node, kind: str) -> dict[str, str]:
     """The attributes that a page's author writes, cleaned: type, id, class. Classes of svg elements were recorded as {}
     and are left out."""
-    written = {"type": kind, "id": node["id"].strip(), "class": node.get("classes")}
+    written = {**node.get("told", {}), "type": kind, "id": node["id"].strip(), "class": node.get("classes")}
     return {name: clean_text(value) for name, value in written.items() if value and isinstance(value, str)}
 
 
