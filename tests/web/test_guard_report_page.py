@@ -111,7 +111,10 @@ def test_the_report_is_the_commands_by_the_rules_of_the_project(dataset) -> None
     assert len(report["missed"]) == 4
     for one in report["missed"]:
         assert f'href="{reverse("step", args=[one["step"]])}"' in page
-    assert f"<strong>{escape(NO_PEOPLE)}</strong>" in " ".join(page.split())
+    said = " ".join(page.split())
+    assert f"<strong>{escape(NO_PEOPLE)}</strong>" in said
+    assert "by authors who had read the test steps" in said
+    assert "before there were these labels" not in said, "nothing shows the order"
 
 
 @pytest.mark.slow

@@ -19,8 +19,8 @@ from evaluation.guard.report_rows import ALONE, FORESEEN
 
 class Command(BaseCommand):
     """How many risky steps of a dataset the guard holds, and how many harmless ones it holds up, by the labels of its
-    steps (docs/guard.md): recall and false alarms with Wilson's 95 % intervals, on train splits, where the guard's
-    words were chosen, and on test splits; what it misses is listed."""
+    steps (docs/guard.md): recall and false alarms with Wilson's 95 % intervals, on train and on
+    test splits, which the authors of the guard's words had read, too; what it misses is listed."""
 
     help = __doc__
 
