@@ -1,45 +1,49 @@
 """Whether one action on one page is risky, and why. Core.
 
-In this order: the website's policy, what the page says of the element (its words, whether it stands in a form, what is
-written beside it), what the world model expects to appear. An element that the page does not show is looked at by its
-number alone, and typing, choosing and moving about change nothing that lasts.
+In this order: the website's policy, what the page says of the controls that the action uses (their words, whether they
+stand in a form or a dialog, what is written beside them), what the world model expects to change. An element that the
+page does not show is looked at by its number alone.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.guard.policy import (
-    ALWAYS,
-    FINAL,
-    GOES_ON,
-    HANDS_ON,
-    HAPPENED,
-    IN_A_FORM,
-    OF_A_PERSON,
-    OF_A_PRICE,
-    ON_A_BUTTON,
-    PRICE,
-    PolicyRule,
-    Risk,
-    first_that_holds,
+from agents.guard import vocabulary
+from agents.guard.controls import (
+    BUTTONS,
+    FIELDS,
+    NO_TEXT,
+    SHORT,
+    acted_on,
+    around,
+    block_of,
+    buttons_of,
+    dialog_of,
+    form_around,
+    form_of,
+    names_of,
+    own_names,
+    reacts,
+    role_of,
+    text_of,
 )
+from agents.guard.policy import PolicyRule, Risk, first_that_holds
+from agents.guard.vocabulary import ALWAYS, FINAL, IN_A_FORM, ON_A_BUTTON, PRICE, plain
 from agents.types import Action
 from agents.world_model.predicting import Prediction
-from annotations.dom.tree import NODE_ID, Element, tag_of
+from annotations.dom.tree import Element, tag_of
 
-CAN_COMMIT = ("CLICK", "PRESS", "SUBMIT", "ENTER")
-FIELDS = frozenset({"input", "select", "textarea"})
-NO_TEXT = frozenset({"hidden", "submit", "button", "image", "reset"})
-PRESSED = frozenset({"button", "a", "summary"})
-ROLES = frozenset({"button", "link", "menuitem", "tab"})
-PLAIN = frozenset({"div", "span", "li", "p", "b", "strong", "em", "i"})  # made into buttons by a page's program
-FORMS = frozenset({"form", "dialog", "fieldset"})
-PARTS = frozenset({"main", "body", "html", "table", "tbody", "tr", "ul", "ol", "li", "nav"})
-NEAR = 3  # levels above a button in which the fields that it hands in are looked for, where there is no form
+USING = ("CLICK", "PRESS", "SUBMIT", "ENTER")
+CAN_COMMIT = (*USING, "TYPE", "SELECT", "DRAG")
+PRESSING = frozenset({"", "enter", "numpadenter", "return", "space"})  # keys that use a control
+ENTERING = frozenset({"", "enter", "numpadenter", "return"})  # keys that hand in what a field belongs to
+KEYS_IN_TEXT = re.compile(r"[\n\r\t]")  # typed key by key they leave the field or hand it in
 SURE = 0.5  # a prediction that is less sure than this holds no action
-SHORT = 40  # characters of the name of something plain that is pressed: more of them are a text
-LONGEST = 120  # characters of a name that is compared
+LONGEST = 120  # characters of a name that is shown
+ASKED = 400  # characters of what stands around a yes
+ROWS = ("row", "listitem", "article")
+TELLING = ("status", "alert", "log")
 
 
 @dataclass(frozen=True)
@@ -79,14 +83,15 @@ def judge(
 
 def look(root: Element | None, action: Action) -> SeenControl:
     """What the page says of an action, before any rule and any prediction."""
-    element = _acted_on(root, action)
-    if element is None:
-        return SeenControl(action.operation)
-    commits = action.operation in CAN_COMMIT
-    risk = _of_page(element, action) if commits else None
-    name = name_of(element)
-    looks = commits and (risk is not None or _says_more(element, name))
-    return SeenControl(action.operation, name, role_of(element), risk, looks)
+    if root is None or action.operation not in CAN_COMMIT:
+        found = acted_on(root, action.node_id)[:1] if root is not None and action.node_id else []
+        return SeenControl(action.operation, *(_called(found[0]) if found else ()))
+    controls = acted_on(root, action.node_id) if action.node_id else []
+    if not controls:
+        return SeenControl(action.operation, risk=_of_no_element(root, action))
+    risk = _of_page(controls, action)
+    looks = risk is not None or (_presses(controls[0], action) and _says_more(controls[0]))
+    return SeenControl(action.operation, *_called(controls[0]), risk, looks)
 
 
 def decided(
@@ -105,81 +110,174 @@ def decided(
     return GuardVerdict(seen.risk or foreseen)
 
 
-def _acted_on(root: Element | None, action: Action) -> Element | None:
-    """The control that the action uses: the element itself, or the button or link around it."""
-    if root is None or action.node_id is None:
-        return None
-    found = next((one for one in root.iter("*") if one.get(NODE_ID) == action.node_id), None)
-    if found is None:
-        return None
-    around = (one for one in (found, *found.iterancestors()) if tag_of(one) in PRESSED or one.get("role") in ROLES)
-    return next(around, found)
-
-
 def name_of(element: Element) -> str:
-    """What an element is called: its label, its text or its title; of an input also its value or alternative text."""
-    own = (element.get("aria_label"), " ".join("".join(element.itertext()).split()), element.get("title"))
-    given = (element.get("value"), element.get("alt")) if tag_of(element) == "input" else ()
-    return next((text for text in (*own, *given) if text), "")[:LONGEST]
+    """What an element is called, as it is shown."""
+    return next(iter(names_of(element)), "")[:LONGEST]
 
 
-def role_of(element: Element) -> str:
-    """The role of an element, in the few words that the guard knows: button, link, field, else its role or tag."""
-    tag = tag_of(element)
-    if tag == "input" and element.get("type") in ("submit", "button", "image"):
-        return "button"
-    return element.get("role") or {"a": "link", "summary": "button", "input": "field"}.get(tag, tag)
+def _called(element: Element) -> tuple[str, str]:
+    return name_of(element), role_of(element)
 
 
-def _of_page(element: Element | None, action: Action) -> Risk | None:
-    if element is None:
+def _of_no_element(root: Element, action: Action) -> Risk | None:
+    """The risk of a key without an element: the focus may be in any form."""
+    is_key = action.operation == "PRESS" and _key(action) in PRESSING
+    if action.node_id is None and (is_key or (action.operation == "TYPE" and KEYS_IN_TEXT.search(action.value))):
+        return next((risk for form in root.iter("form") if (risk := _of_buttons(form))), None)
+    return None
+
+
+def _key(action: Action) -> str:
+    return {" ": "space", "\n": "enter", "\r": "enter"}.get(action.value, action.value.strip().lower())
+
+
+def _presses(element: Element, action: Action) -> bool:
+    """Whether the action uses the control as a click does, rather than writing or choosing in it."""
+    if action.operation == "PRESS":
+        return _key(action) in PRESSING
+    return action.operation in USING
+
+
+def _of_page(controls: Sequence[Element], action: Action) -> Risk | None:
+    main, operation = controls[0], action.operation
+    if operation == "SELECT" or (operation == "CLICK" and tag_of(main) == "option"):
+        return _of_choice(main, action.value or text_of(main))
+    if operation == "DRAG":
+        return _of_drag(main, action)
+    if operation == "TYPE" or (operation != "CLICK" and role_of(main) not in BUTTONS and tag_of(main) in FIELDS):
+        return _of_buttons(form_around(main)) if _hands_in(main, action) else None
+    if not _presses(main, action):
         return None
-    if action.operation == "CLICK":
-        return _of_control(element)
-    if tag_of(element) in FIELDS and action.value not in ("", "Enter", "\n"):
-        return None  # this key hands nothing in
-    form = next((one for one in element.iterancestors() if _is_form(one)), None)
-    found = (risk for one in _buttons(form) if (risk := _of_control(one)))  # what Enter in a field would press
-    return next(found, None) if form is not None else _of_control(element)
+    return next((risk for one in controls if (risk := _of_control(one, _names_in(one, main)))), None)
 
 
-def _buttons(form: Element | None) -> Iterator[Element]:
-    return (one for one in form.iter("*") if role_of(one) == "button") if form is not None else iter(())
+def _names_in(control: Element, main: Element) -> list[str]:
+    """The names by which a control is judged: of what lies around the main one, what is written beside it alone, as
+    other controls in there are not pressed."""
+    return own_names(control) if control in main.iterancestors() else names_of(control)
 
 
-def _of_control(element: Element) -> Risk | None:
-    name, role = name_of(element), role_of(element)
-    is_plain = role in PLAIN and len(name) <= SHORT
-    if role not in ("button", "link", "menuitem") and not is_plain:
+def _hands_in(field: Element, action: Action) -> bool:
+    """Whether what is typed or pressed in a field hands it in. A line break within a text of several lines does not."""
+    if action.operation != "TYPE":
+        return _key(action) in ENTERING
+    text = action.value if tag_of(field) == "input" else action.value[-1:]
+    return KEYS_IN_TEXT.search(text) is not None
+
+
+def _of_buttons(form: Element | None) -> Risk | None:
+    """What the enter key does in a form: any of its buttons may be the one that it presses."""
+    found = (_of_control(one, names_of(one)) for one in buttons_of(form)) if form is not None else iter(())
+    return next(filter(None, found), None)
+
+
+def _of_choice(element: Element, chosen: str) -> Risk | None:
+    """The risk of choosing from a list: by the words of what is chosen; where the page tells that the list hands in its
+    form, also by the form's buttons."""
+    if risk := _said(element, vocabulary.HARMLESS.sub(" ", plain(chosen)), ALWAYS, "chooses"):
+        return risk
+    submits = "submit" in (element.get("onchange") or "")
+    return _of_buttons(form_around(element)) if submits else None
+
+
+def _of_drag(element: Element, action: Action) -> Risk | None:
+    """The risk of pulling something: by its words, or those around its handle ("Slide to pay"), and by the words of
+    what it is dropped on."""
+    block = element if text_of(element) else block_of(element)
+    name = text_of(block) if block is not None else ""
+    by_kind = (ALWAYS, ON_A_BUTTON, IN_A_FORM) if vocabulary.SLIDES.match(name) else (ALWAYS,)
+    risks = [_said(element, name, table) for table in by_kind] if len(name) <= SHORT else []
+    dropped = acted_on(element.getroottree().getroot(), action.value) if action.value.isdecimal() else []
+    onto = [_said(one, text_of(one), ALWAYS) for one in dropped[:1] if len(text_of(one)) <= SHORT]
+    return next(filter(None, (*risks, *onto)), None)
+
+
+def _of_control(element: Element, names: Sequence[str]) -> Risk | None:
+    """The risk of pressing a control: that of the first of its names that has one."""
+    if tag_of(element) in FIELDS and role_of(element) not in BUTTONS:
+        return None
+    if tag_of(element) == "label" and not reacts(element):
+        return None  # hands the click to its control, which is judged, or ticks a box
+    return next((risk for name in names or ("",) if (risk := _of_name(element, name))), None)
+
+
+def _of_name(element: Element, name: str) -> Risk | None:
+    role = role_of(element)
+    is_button = role in BUTTONS or (role != "link" and reacts(element) and len(name) <= SHORT)
+    if not is_button and ((role != "link" and len(name) > SHORT) or vocabulary.HELPS.search(name)):
+        return None
+    said = vocabulary.HARMLESS.sub(" ", name).strip()
+    if vocabulary.ASKED_HOW.match(said):
         return None
     # however the name begins: "Continue and pay"
-    if (risk := _said(element, name, ALWAYS)) or is_plain:
+    if (risk := _said(element, said, ALWAYS)) or not is_button:
         return risk
-    if role == "button" and HANDS_ON.match(name):
-        return _handed_on(element, name)
-    if role == "link" or GOES_ON.match(name):
+    if vocabulary.REFUSES.match(said) and not ON_A_BUTTON["delete"].search(said):
+        return None
+    return _of_answer(element, said) or _of_button(element, said)
+
+
+def _of_button(element: Element, name: str) -> Risk | None:
+    """The risk of a button by its own words and those of its form."""
+    if vocabulary.HANDS_ON.match(name) and (risk := _handed_on(element, name)):
+        return risk
+    if vocabulary.GOES_ON.match(name):
         return None
     if risk := _said(element, name, ON_A_BUTTON):
         return risk
-    if PRICE.search(name) and (found := OF_A_PRICE.search(name)):
-        return Risk("pay", f"“{name}” says “{found[0]}” and a price" + _finality(element), "page")
-    return _said(element, name, IN_A_FORM, "ends a form and says") if _form_of(element) is not None else None
+    if PRICE.search(name) and (found := vocabulary.OF_A_PRICE.search(name)):
+        return Risk("pay", f"“{name[:LONGEST]}” says “{found[0]}” and a price" + _finality(element), "page")
+    return _said(element, name, IN_A_FORM, "ends a form and says") if form_of(element) is not None else None
+
+
+def _of_answer(element: Element, name: str) -> Risk | None:
+    """The risk of a button that says yes: what the dialog, or the block around it, asks or says that will happen."""
+    dialog = dialog_of(element)
+    agrees = vocabulary.AGREES.match(name) or not re.search(r"\w\w", name)
+    if dialog is None and not agrees:
+        return None
+    if dialog is not None and not agrees and not vocabulary.HANDS_ON.match(name):
+        return None
+    block = dialog if dialog is not None else block_of(element)
+    if block is None:
+        return None
+    asked = plain(f"{block.get('aria_label') or ''} {text_of(block, without_controls=True)}")[:ASKED]
+    is_final = FINAL.search(asked) is not None
+    for sentence in re.findall(r"[^.?!]+[.?!]?", vocabulary.HARMLESS.sub(" ", asked)):
+        if risk := _of_sentence(sentence.strip(), is_final):
+            why = f"“{name[:LONGEST]}” answers “{sentence.strip()[:LONGEST]}”" + _finality(element)
+            return Risk(risk, why, "page")
+    return None
+
+
+def _of_sentence(sentence: str, is_final: bool) -> str | None:
+    """The kind of risk of a yes to a sentence: a question may have any word of risk, another sentence only those that
+    leave no doubt, as a heading or where the page says that it is for good."""
+    tables = [vocabulary.WILL_BE]
+    if sentence.endswith("?") or vocabulary.ABOUT_TO.search(sentence):
+        tables += [ALWAYS, IN_A_FORM]
+    elif is_final or len(sentence) <= SHORT:
+        tables += [ALWAYS]
+    return next((kind for table in tables for kind, pattern in table.items() if pattern.search(sentence)), None)
 
 
 def _said(element: Element, name: str, by_kind: Mapping[str, re.Pattern[str]], how: str = "says") -> Risk | None:
     """The risk of the first kind of which a name has words."""
-    for kind, words in by_kind.items():
-        if found := words.search(name):
-            return Risk(kind, f"“{name}” {how} “{found[0]}”" + _finality(element), "page")
+    for kind, pattern in by_kind.items():
+        if found := pattern.search(name):
+            begin = max(0, found.end() - LONGEST)  # of a long name the part that says it is shown
+            shown = f"…{name[begin : found.end()]}" if begin else name[:LONGEST]
+            return Risk(kind, f"“{shown}” {how} “{found[0]}”" + _finality(element), "page")
     return None
 
 
 def _handed_on(element: Element, name: str) -> Risk | None:
     """The risk of a button that leads on: its form holds what somebody has typed about a person."""
-    form = _form_of(element)
+    form = form_of(element)
     fields = (one for one in form.iter("*") if tag_of(one) in FIELDS) if form is not None else iter(())
     if any(_tells_of_a_person(one) for one in fields):
-        return Risk("personal", f"“{name}” hands in what the form says of a person" + _finality(element), "page")
+        why = f"“{name[:LONGEST]}” hands in what the form says of a person"
+        return Risk("personal", why + _finality(element), "page")
     return None
 
 
@@ -188,56 +286,40 @@ def _tells_of_a_person(field: Element) -> bool:
     if field.get("type") in NO_TEXT or not (field.get("value") or field.get("input_value")):
         return False
     called = " ".join(field.get(one) or "" for one in ("name", "id", "aria_label", "placeholder"))
-    return field.get("type") in ("email", "tel") or OF_A_PERSON.search(called.replace("_", " ")) is not None
-
-
-def _form_of(element: Element) -> Element | None:
-    """The form or dialog that the element belongs to, or the nearest block around it, if it has fields that could be
-    handed in; else None."""
-    for level, one in enumerate(element.iterancestors()):
-        if tag_of(one) in PARTS:
-            return None
-        if _has_fields(one):
-            return one
-        if _is_form(one) or level >= NEAR:
-            return None
-    return None
-
-
-def _is_form(element: Element) -> bool:
-    return tag_of(element) in FORMS or element.get("role") in ("form", "dialog")
-
-
-def _has_fields(element: Element) -> bool:
-    return any(tag_of(one) in FIELDS and one.get("type") not in NO_TEXT for one in element.iter("*"))
+    return field.get("type") in ("email", "tel") or vocabulary.OF_A_PERSON.search(called.replace("_", " ")) is not None
 
 
 def _finality(element: Element) -> str:
     """What the page says near the element of the action being for good ("cannot be undone"), as the end of a sentence;
     "" for nothing."""
-    parts = [one for one in element.iterancestors() if tag_of(one) not in ("body", "html")][: NEAR + 1]
-    text = " ".join("".join(parts[-1].itertext()).split()) if parts else ""
-    found = FINAL.search(text)
+    found = FINAL.search(around(element))
     return f"; the page says “{found[0]}”" if found else ""
 
 
-def _says_more(element: Element, name: str) -> bool:
+def _says_more(element: Element) -> bool:
     """Whether a control that the guard lets pass has a word of risk, a price or a word of finality, or hands in a
     form."""
+    name = name_of(element)
     if PRICE.search(name) or _finality(element):
         return True
-    if any(words.search(name) for words in (*ALWAYS.values(), *ON_A_BUTTON.values(), *IN_A_FORM.values())):
+    if any(pattern.search(name) for pattern in (*ALWAYS.values(), *ON_A_BUTTON.values(), *IN_A_FORM.values())):
         return True
     return role_of(element) == "button" and element.get("type") == "submit"
 
 
 def foreseen_risk(action: Action, prediction: Prediction | None) -> Risk | None:
-    """The risk of what the world model expects the action to change."""
-    if action.operation not in CAN_COMMIT or prediction is None or prediction.confidence < SURE:
+    """The risk of what the world model expects the action to change: what appears says that something has happened, or
+    a row vanishes and nothing takes its place but a message."""
+    if action.operation not in USING or prediction is None or prediction.confidence < SURE:
         return None
-    for fact in prediction.facts.elements():
-        for kind, words in HAPPENED.items():
-            if fact.startswith("added") and words.search(fact):
-                why = f"the world model expects “{fact.removeprefix('added ')}” to appear"
-                return Risk(kind, why, "prediction", round(prediction.confidence, 3))
+    facts, sure = list(prediction.facts.elements()), round(prediction.confidence, 3)
+    added = [fact.removeprefix("added ") for fact in facts if fact.startswith("added ")]
+    for fact in added:
+        for kind, pattern in vocabulary.HAPPENED.items():
+            if pattern.search(fact):
+                return Risk(kind, f"the world model expects “{fact}” to appear", "prediction", sure)
+    gone = [fact.removeprefix("removed ") for fact in facts if fact.startswith("removed ")]
+    rows = [fact for fact in gone if fact.startswith(ROWS)]
+    if len(rows) == 1 and all(fact.startswith(TELLING) for fact in added):
+        return Risk("delete", f"the world model expects “{rows[0]}” to vanish", "prediction", sure)
     return None

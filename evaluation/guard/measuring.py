@@ -181,7 +181,7 @@ class GuardMeasurement:
             return decided(kept.looked, self.rules, website, foreseen=kept.foreseen_risk if self.foresees else None)
         if self.foresees:
             return None
-        told = repr((self.pages[step.pk], action, website, list(self.rules)))
+        told = repr((self.pages[step.pk], told_action(action), website, list(self.rules)))
         key = f"guard-verdict:{sha256(told.encode()).hexdigest()}"
         if known := cache.get(key):
             risk = known["risk"]

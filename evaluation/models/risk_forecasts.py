@@ -11,7 +11,7 @@ from typing import Any, Self
 from django.db import models
 from django.db.models import Exists, OuterRef
 
-from agents.guard import judging, policy
+from agents.guard import controls, judging, policy, vocabulary
 from agents.guard.judging import SeenControl
 from agents.guard.policy import Risk
 from agents.types import Action
@@ -26,7 +26,7 @@ def told_action(action: Action) -> str:
 
 @cache
 def _looked_by() -> str:
-    return "".join(getsource(module) for module in (judging, policy))
+    return "".join(getsource(module) for module in (judging, controls, vocabulary, policy))
 
 
 class RiskForecastQuerySet(models.QuerySet["RiskForecast"]):
