@@ -203,7 +203,7 @@ class LiveRun:
             if not is_decided or (episode.drive is not None and not is_taken):  # a pause outlasts a decision
                 continue
             del self.held[environment]
-            held.go_on()
+            held.go_on(self.browsers.ask)
             if not is_taken:
                 found.append(held.acting)
             else:

@@ -2,7 +2,7 @@
 person."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -12,6 +12,7 @@ from django.utils import timezone
 from agents.environments.process import EnvironmentProcess
 from agents.environments.protocol import ActionEffect, EpisodeStart, PageView
 from agents.environments.task_sets import FREE
+from agents.guard.again import what_changed
 from agents.live.teaching import ShownAction, TaughtTurn
 from agents.models import Drive, HeldStep, Trajectory
 from agents.runs.episodes import ActionOutcome, Episode, Seen
@@ -266,15 +267,32 @@ class HeldEpisode:
     row: HeldStep
     since: float = field(default_factory=time.monotonic)
 
-    def go_on(self) -> None:
+    def go_on(self, ask: Callable[[EnvironmentProcess, Callable[[], PageView]], PageView | None]) -> None:
         """Go on as the person decided. An action that is refused, or that nobody decided on in time, ends the
-        episode."""
+        episode. `ask`: has the browser answer; None where it is lost."""
         acting, row = self.acting, self.row
         acting.episode.begun += time.monotonic() - self.since  # waiting is no time of the agent's
         acting.decision.trace.setdefault("act", {})["decided"] = row.outcome
-        if row.state in (HeldStep.State.APPROVED, HeldStep.State.TAKEN):
+        if row.state == HeldStep.State.TAKEN:
+            return
+        if row.state not in (HeldStep.State.APPROVED, HeldStep.State.CHANGED):
+            acting.outcomes, acting.is_done = [ActionOutcome(0.0, row.outcome)], True
             return
         if row.state == HeldStep.State.CHANGED:
             acting.decision = replace(acting.decision, actions=(Action(**row.action),))
+        if (view := ask(acting.environment, acting.environment.observe)) is None:
+            acting.is_lost = True
+        else:
+            self._compare(view)
+
+    def _compare(self, view: PageView) -> None:
+        """Leave the action undone where it is another than the person saw: the agent decides anew on the page as it is,
+        and what is risky there is held again."""
+        acting = self.acting
+        action, seen = acting.decision.actions[0], acting.episode.view
+        if seen is None or not (changed := what_changed(seen.html, view.html, action)):
             return
-        acting.outcomes, acting.is_done = [ActionOutcome(0.0, row.outcome)], True
+        acting.decision = replace(acting.decision, actions=(action,))
+        acting.episode.did(acting.observation, action, acting.decision.trace)
+        acting.outcomes = [ActionOutcome(0.0, f"{self.row.outcome}; not done: {changed}")]
+        acting.after = view

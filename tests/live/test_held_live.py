@@ -16,6 +16,7 @@ from annotations.jobs import stopping
 from evaluation.models import Shard
 from evaluation.studies.running import create_study, run_inline
 from tests import factories
+from tests.live.conftest import KeptBrowser
 from tests.live.oracle_agent import OraclePipeline, play_oracles
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("kept_browsers")]
@@ -85,6 +86,25 @@ def test_an_approved_action_is_carried_out(played) -> None:
     steps = played("60", lambda row: row.decide(factories.make_user(username="ada"), "approved"))
     assert [(step.operation, step.reward) for step in steps] == [("CLICK", 1.0)]
     assert steps[0].trace["act"]["decided"] == "held, approved by ada"
+
+
+@pytest.mark.slow
+def test_an_approved_action_whose_element_is_another_by_then_is_not_carried_out(played, monkeypatch) -> None:
+    taken: list[KeptBrowser] = []
+
+    def take(name: str) -> KeptBrowser:
+        taken.append(KeptBrowser.take(name))
+        return taken[-1]
+
+    def change_page_and_approve(row: HeldStep) -> None:
+        taken[-1].reset("click-button", 1)  # as a page does that goes on while it is looked at
+        row.decide(factories.make_user(username="ada"), "approved")
+
+    monkeypatch.setattr(live_running, "EnvironmentProcess", take)
+    first = played("60", change_page_and_approve)[0]
+    assert first.reward == 0.0
+    assert first.outcome.startswith("held, approved by ada; not done: ")
+    assert "Click Me!" in first.outcome
 
 
 @pytest.mark.slow
