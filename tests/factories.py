@@ -310,7 +310,7 @@ def make_shard(run: Run | None = None, **fields: Any) -> Shard:
 
 
 def make_guard_rule(project: Project, **more: Any) -> GuardRule:
-    return GuardRule.objects.add(**{"project": project, "website": "", "of": "words", "pattern": "book*", **more})
+    return GuardRule.objects.add(True, **{"project": project, "website": "", "of": "words", "pattern": "book*", **more})
 
 
 def make_held_step(trajectory: Trajectory, seconds: float = 60, **more: Any) -> HeldStep:

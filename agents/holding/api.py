@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from agents.guard.policy import KINDS, OF
 from agents.models import GuardRule
-from agents.models.guarding import MAX_PATTERN
+from agents.models.guarding import MAX_PATTERN, PassesEveryClick
 from annotations.access import rules
 from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.access.requests import OwnRelatedField, RequestSerializer
@@ -37,6 +37,9 @@ class GuardRuleRequestSerializer(RequestSerializer):
         default="", allow_blank=True, max_length=MAX_PATTERN, help_text="* stands for anything. None for a price."
     )
     kind = serializers.CharField(default="", allow_blank=True, help_text=f"Empty: harmless; or {', '.join(KINDS)}.")
+    sure = serializers.BooleanField(
+        default=False, help_text="That a rule is meant which calls every click harmless; it is refused else."
+    )
 
 
 class GuardRuleViewSet(mixins.DestroyModelMixin, ReadOnlyViewSet):
@@ -56,6 +59,8 @@ class GuardRuleViewSet(mixins.DestroyModelMixin, ReadOnlyViewSet):
             row = GuardRule.objects.add(created_by=request.user, **wanted.validated_data)
         except Invalid as error:
             raise ValidationError(error.message_dict) from error
+        except PassesEveryClick as error:
+            raise ValidationError({"sure": [str(error)]}) from error
         return Response(self.get_serializer(row).data, status=status.HTTP_201_CREATED)
 
     def perform_destroy(self, instance: GuardRule) -> None:

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from agents.guard.policy import KINDS, OF
 from agents.models import CannotDecide, GuardRule, HeldStep
-from agents.models.guarding import DoneInstead
+from agents.models.guarding import DoneInstead, PassesEveryClick
 from agents.runs import events
 from annotations.access import rules
 from annotations.access.json_input import BadJson, parse_json
@@ -90,25 +90,32 @@ def _read_decision(said: Any) -> tuple[str, str, DoneInstead | None]:
 
 @require_http_methods(["GET", "POST"])
 def guard_rules(request: HttpRequest, slug: str) -> HttpResponse:
-    """A project's policy; POST adds a rule, or removes one (`remove`)."""
+    """A project's policy; POST adds a rule, or removes one (`remove`). One that calls every click harmless is asked
+    about first (`sure`)."""
     project = get_object_or_404(rules.projects(request.user), slug=slug)
     may = rules.can(request.user, "manage", project)
-    if request.method == "POST":
-        if not may:
-            raise PermissionDenied("The guard's rules are changed by admins of the project.")
-        _change(request, project)
+    if request.method == "POST" and not may:
+        raise PermissionDenied("The guard's rules are changed by admins of the project.")
+    doubt: dict[str, str] = {}
+    if request.method == "POST" and not (doubt := _change(request, project)):
         return redirect("guard-rules", project.slug)
     context = {"project": project, "rules": project.guard_rules.select_related("created_by"), "may": may}
+    context["doubt"] = doubt
     return render(request, "agents/guard_rules.html", context | {"kinds": KINDS.items(), "of": OF})
 
 
-def _change(request: HttpRequest, project: Project) -> None:
+def _change(request: HttpRequest, project: Project) -> dict[str, str]:
+    """Remove or add a rule; of one that needs a second look what was told of it, with `why`, else nothing."""
     key = request.POST.get("remove", "")
     if key:
         get_object_or_404(project.guard_rules, pk=whole(key)).lift()
-        return
+        return {}
     told = {name: request.POST.get(name, "").replace("\0", "") for name in ("website", "pattern", "of", "kind")}
     try:
-        GuardRule.objects.add(project=project, created_by=signed_in(request), **told)
+        sure = "sure" in request.POST
+        GuardRule.objects.add(sure, project=project, created_by=signed_in(request), **told)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
+    except PassesEveryClick as error:
+        return told | {"why": str(error)}
+    return {}

@@ -2,8 +2,10 @@
 
 from datetime import timedelta
 from typing import Any, Self, TypedDict
+from unicodedata import category
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -29,17 +31,25 @@ class CannotDecide(ValueError):
     """A held step cannot be decided so; the message says why."""
 
 
+class PassesEveryClick(ValueError):
+    """A rule calls every click harmless, and nobody has said that this is meant."""
+
+
 class GuardRuleQuerySet(models.QuerySet["GuardRule"]):
     def policy(self, project: Project | int) -> list[PolicyRule]:
         """The rules of a project as the guard reads them."""
         return [row.rule for row in self.filter(project=project)]
 
-    def add(self, **fields: Any) -> "GuardRule":
-        """A new rule; ValidationError where it is not valid. A rule about a price has no pattern, and spaces in a row
-        become one."""
+    def add(self, sure: bool = False, **fields: Any) -> "GuardRule":
+        """A new rule; ValidationError where it is not valid, PassesEveryClick where nothing would be held with it and
+        nobody has said that they are `sure`. A rule about a price has no pattern, and spaces in a row become one."""
         fields |= {name: " ".join(fields[name].split()) for name in ("website", "pattern")}
         row = self.model(**fields | ({"pattern": ""} if fields.get("of") == "price" else {}))
         row.full_clean()
+        if row.rule.passes_every_click and not sure:
+            where = f"on {row.website}" if row.website else "on any website"
+            told = f"{row.of} {row.pattern} says harmless"
+            raise PassesEveryClick(f"{told}: with this rule the guard holds no click {where}.")
         row.save()
         return row
 
@@ -70,6 +80,13 @@ class GuardRule(models.Model):
     @property
     def rule(self) -> PolicyRule:
         return PolicyRule(self.of, self.pattern, self.kind, self.website)
+
+    def clean(self) -> None:
+        """Refuses texts that are read otherwise than they are compared: with characters that cannot be seen, or that
+        turn the direction of others."""
+        for name in ("website", "pattern"):
+            if any(category(one) in ("Cc", "Cf") for one in getattr(self, name)):
+                raise ValidationError({name: "It holds characters that cannot be seen."})
 
     def lift(self) -> None:
         """Runs that a worker takes up from now on do without it."""

@@ -166,6 +166,12 @@ def test_a_websites_own_rule_comes_before_that_of_every_website_and_before_the_p
     assert (found.kind, found.by) == ("send", "policy")
 
 
+def test_a_website_is_the_same_in_letters_of_either_case() -> None:
+    rule = PolicyRule("words", "send", "", website="NORDLINE")
+    assert judged(rules=[rule], website="nordline").risk is None
+    assert judged(rules=[rule], website="nordline2").risk is not None
+
+
 @pytest.mark.parametrize(
     ("rule", "held"),
     [

@@ -90,6 +90,10 @@ def test_others_read_rules_and_change_none(db: None, role: str) -> None:
         {"of": "words", "pattern": "x", "more": 1},
         {"of": "words", "pattern": "x\0", "kind": "pay"},
         {"of": "words", "pattern": "x" * 201},
+        {"of": "words", "pattern": "yap\u202e", "kind": "pay"},
+        {"of": "words", "pattern": "pay", "kind": "pay", "website": "nord\u200bline"},
+        {"of": "words", "pattern": "*"},
+        {"of": "operation", "pattern": "Cl*", "website": "nordline"},
     ],
 )
 def test_what_is_no_rule_is_refused(db: None, rule: dict) -> None:
@@ -97,6 +101,20 @@ def test_what_is_no_rule_is_refused(db: None, rule: dict) -> None:
     answer = add(client_of(factories.make_user(Role.ADMIN, row.project)), row.project, **rule)
     assert answer.status_code == 400, answer.content
     assert GuardRule.objects.count() == 1
+
+
+def test_a_rule_that_lets_every_click_pass_is_kept_only_where_that_is_meant(db: None) -> None:
+    project = factories.make_project()
+    admin, page = client_of(factories.make_user(Role.ADMIN, project)), reverse("guard-rules", args=[project.slug])
+    told = {"website": "", "of": "words", "pattern": "*", "kind": ""}
+    said = admin.post(page, told).content.decode()
+    assert "words * says harmless: with this rule the guard holds no click on any website." in said
+    assert "Add it all the same" in said
+    assert not GuardRule.objects.exists()
+    assert admin.post(page, told | {"sure": ""}).status_code == 302
+    assert add(admin, project, of="role", pattern="**", sure=True).status_code == 201
+    assert add(admin, project, of="words", pattern="**", kind="pay").status_code == 201, "which holds every click"
+    assert GuardRule.objects.count() == 3
 
 
 @pytest.mark.slow
