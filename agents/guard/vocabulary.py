@@ -211,7 +211,9 @@ HAPPENED = {  # what a page says when it has happened
     "personal": _words("registered", "reminder set", "subscribed", "saved"),
 }
 PRICE = re.compile(
-    r"[€£$¥]\s?\d[\d.,]*|\d[\d.,]*\s?(?:[€£$¥]|(?:kr|eur|usd|gbp|sek|nok|dkk|chf|pln)\b)|\b(?:eur|usd|gbp)\s?\d[\d.,]*",
+    r"[€£$¥]\s?\d[\d.,]{0,15}|"
+    r"\d[\d.,]{0,15}\s?(?:[€£$¥]|(?:kr|eur|usd|gbp|sek|nok|dkk|chf|pln)\b)|"
+    r"\b(?:eur|usd|gbp)\s?\d[\d.,]{0,15}",
     re.IGNORECASE,
 )
 FINAL = re.compile(
