@@ -13,7 +13,7 @@ from annotations.models import Dataset
 from annotations.models.accounts.projects import Account
 from evaluation.models import Score, Study
 from evaluation.scores import tables
-from evaluation.scores.out_of_reach import OutOfReach, out_of_reach
+from evaluation.scores.out_of_reach import OutOfReach
 from evaluation.scores.tables import IntervalValue, RunRow, ScoreTable
 from evaluation.scores.taken import TakenSteps
 
@@ -135,7 +135,7 @@ class RecipeRuns:
         beside = [cell.value for split, cell in printed.items() if split in {run.split for run in runs}]
         found = tables.tables(runs, scores, metrics, plotted, PLOT_WIDTH, beside)
         rows = [(one, one.rows[0]) for one in found]
-        return ReachedOn(run.dataset, plotted, rows, printed, out_of_reach(runs, scores))
+        return ReachedOn(run.dataset, plotted, rows, printed, OutOfReach.of(runs, scores))
 
     def _variants(self, run: Run, names: Sequence[str], metric: str) -> list[VariantRow]:
         """The last runs of these recipes on the conversations of a run, the best first; empty where there is one

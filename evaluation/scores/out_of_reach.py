@@ -29,17 +29,17 @@ class OutOfReach:
         missed = Fraction(1 - self.recall).limit_denominator(FINEST)
         return "nearly all" if missed == 1 else f"{missed.numerator} of {missed.denominator}"
 
-
-def out_of_reach(runs: Iterable[Run], scores: Iterable[Score]) -> list[OutOfReach]:
-    """The splits on which stand-ins seldom rank the gold element high enough, by the scores of one preset."""
-    recalls = {(score.run_id, score.metric): score.value for score in scores if score.headline}
-    found: dict[tuple[str, str, int, float], list[str]] = {}
-    for run in runs:
-        ranker = run.recipe.get("rank", {}).get("model", "")
-        recall = recalls.get((run.pk, f"recall@{run.top_k}"))
-        if is_starter(ranker) and recall is not None and 1 - recall >= MOSTLY:
-            found.setdefault((run.split, ranker, run.top_k, recall), []).append(run.recipe_name)
-    return [
-        OutOfReach(tuple(dict.fromkeys(names)), split or "all splits", ranker, top_k, recall)
-        for (split, ranker, top_k, recall), names in found.items()
-    ]
+    @classmethod
+    def of(cls, runs: Iterable[Run], scores: Iterable[Score]) -> "list[OutOfReach]":
+        """The splits on which stand-ins seldom rank the gold element high enough, by the scores of one preset."""
+        recalls = {(score.run_id, score.metric): score.value for score in scores if score.headline}
+        found: dict[tuple[str, str, int, float], list[str]] = {}
+        for run in runs:
+            ranker = run.recipe.get("rank", {}).get("model", "")
+            recall = recalls.get((run.pk, f"recall@{run.top_k}"))
+            if is_starter(ranker) and recall is not None and 1 - recall >= MOSTLY:
+                found.setdefault((run.split, ranker, run.top_k, recall), []).append(run.recipe_name)
+        return [
+            cls(tuple(dict.fromkeys(names)), split or "all splits", ranker, top_k, recall)
+            for (split, ranker, top_k, recall), names in found.items()
+        ]

@@ -231,38 +231,45 @@ def plot(user: User, live: dict[str, str] | None = None) -> dict[str, Any] | Non
     several = studies.annotate(compared=Count("runs__recipe_sha256", distinct=True)).filter(compared__gt=1)
     first: dict[str, Any] | None = None
     for study in several.order_by("-pk")[:COMPARING]:  # what is grouped has no order of its own
-        found = plot_of(study)
+        found = PlottedStudy(study).shown()
         if found and len({row.label for row, cell, _ in found["rows"] if cell}) > 1:
             return found
         first = first or found
     last = studies.first() if first is None else None
-    return plot_of(last) if last else first
+    return PlottedStudy(last).shown() if last else first
 
 
-def plot_of(study: Study) -> dict[str, Any] | None:
-    """The plot of a study; None while it has no numbers."""
-    runs = list(study.runs_with_progress())
-    metrics = tables.main_metrics(runs)
-    plotted = tables.PLOTTED[metrics]
-    scores = list(Score.objects.headline(study.preset).filter(run__in=runs))
-    found = tables.tables(runs, scores, metrics, plotted, PLOT_WIDTH)
-    if not found:
-        return None
-    table = max(found, key=lambda one: len(one.rows))
-    place = metrics.index(plotted)
-    with_value = [row for row in table.rows if row.cells[place] or not row.ranks_only]
-    labels = [row.label for row in with_value]
-    return {
-        "study": study,
-        "dataset": runs[0].dataset,
-        "table": table,
-        "metric": tables.FULL_NAMES[plotted],
-        "plotted": plotted,
-        # Settings only where they tell two rows apart.
-        "rows": [
-            (row, row.cells[place], row.settings if labels.count(row.label) > 1 else {}) for row in with_value[:PLOTTED]
-        ],
-        "ranking": sorted({row.label for row in table.rows if row not in with_value}),
-        "width": PLOT_WIDTH,
-        "more": max(0, len(with_value) - PLOTTED),
-    }
+@dataclass(frozen=True)
+class PlottedStudy:
+    """A study as the plot of the home page shows it."""
+
+    study: Study
+
+    def shown(self) -> dict[str, Any] | None:
+        """What the plot shows; None while the study has no numbers."""
+        runs = list(self.study.runs_with_progress())
+        metrics = tables.main_metrics(runs)
+        plotted = tables.PLOTTED[metrics]
+        scores = list(Score.objects.headline(self.study.preset).filter(run__in=runs))
+        found = tables.tables(runs, scores, metrics, plotted, PLOT_WIDTH)
+        if not found:
+            return None
+        table = max(found, key=lambda one: len(one.rows))
+        place = metrics.index(plotted)
+        with_value = [row for row in table.rows if row.cells[place] or not row.ranks_only]
+        labels = [row.label for row in with_value]
+        return {
+            "study": self.study,
+            "dataset": runs[0].dataset,
+            "table": table,
+            "metric": tables.FULL_NAMES[plotted],
+            "plotted": plotted,
+            # Settings only where they tell two rows apart.
+            "rows": [
+                (row, row.cells[place], row.settings if labels.count(row.label) > 1 else {})
+                for row in with_value[:PLOTTED]
+            ],
+            "ranking": sorted({row.label for row in table.rows if row not in with_value}),
+            "width": PLOT_WIDTH,
+            "more": max(0, len(with_value) - PLOTTED),
+        }

@@ -26,7 +26,7 @@ from evaluation.models.scores import REVIEWED
 from evaluation.scores import failures, plots
 from evaluation.scores import tables as score_tables
 from evaluation.scores.breakdowns import RunBreakdown
-from evaluation.scores.out_of_reach import out_of_reach
+from evaluation.scores.out_of_reach import OutOfReach
 from evaluation.scores.reviewed import CorrectedGold
 from evaluation.scores.scoring import RunScores
 from evaluation.studies.expecting import asked
@@ -108,23 +108,20 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
         "changed": changed,
         "corrected": corrected_steps(rights, runs) if changed else [],
         "judges": told_agreements(rights, runs),
-        "may_judge": able["judge"],
         "plotted": plotted,
         "plotted_label": label(plotted),
         "tables": main,
-        "out_of_reach": out_of_reach(runs, scores),
+        "out_of_reach": OutOfReach.of(runs, scores),
         "ranking": score_tables.tables(runs, scores, ranked, plotted) if ranked else [],
         "plot_width": score_tables.PLOT_WIDTH,
         "failing": _failing(told, preset) if told else None,
         "asks_endpoint": any(asks_endpoint(one) for run in runs if (one := literature.readable(run.recipe))),
-        "may_budget": able["evaluate"],
         "budget": BudgetForm(initial={name: getattr(study, name) for name in BudgetForm.base_fields}),
         "may_cancel": able["evaluate"] and live.running and not study.cancel_requested,
         "may_resume": able["evaluate"] and not live.running and live.fields["state"] != Run.State.DONE,
         "troubled": Shard.objects.filter(run__in=runs).exclude(last_log="").select_related("run")[:SHOWN_SHARDS],
-        "may_manage": able["manage"],
         "watched": _watched(runs, shown),
-    }
+    } | {f"may_{name}": is_able for name, is_able in able.items()}
 
 
 def _watched(runs: list[Run], shown: Run | None) -> Trajectory | None:
