@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agents.training.fit.loop import TrainingError
 from agents.training.kinds.language import IGNORED, CausalTask, padded
@@ -110,7 +110,7 @@ class PreferenceTask(CausalTask):
 
         rows = self._rows(range(start, min(start + self.settings.batch_size, self.size)))
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        model: Any = self.model
+        model: torch.nn.Module = self.model
         model.to(device).eval()  # an adapter adds nothing yet: its second matrix is 0
         with torch.inference_mode():
             moved = {name: tensor.to(device) for name, tensor in rows.items()}

@@ -153,8 +153,9 @@ def _telling(old: np.ndarray, new: np.ndarray, most: int) -> np.ndarray:
     pairs = old * new
     common = (old > COMMON) | (new > COMMON)
     rarest = np.argsort(np.where(common, np.inf, pairs), kind="stable")
-    kept = rarest[np.cumsum(np.where(common, 0, pairs)[rarest]) <= most]
-    return kept[~common[kept] & (pairs[kept] > 0)]
+    kept: np.ndarray = rarest[np.cumsum(np.where(common, 0, pairs)[rarest]) <= most]
+    telling: np.ndarray = kept[~common[kept] & (pairs[kept] > 0)]
+    return telling
 
 
 def _best(groups: np.ndarray, others: np.ndarray, shares: np.ndarray) -> np.ndarray:
