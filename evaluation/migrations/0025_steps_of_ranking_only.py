@@ -12,7 +12,8 @@ def by_whole(apps, schema_editor):
 
 
 def _set(apps, right):
-    ranking = apps.get_model("agents", "Run").objects.filter(recipe__plan__kind="first")
+    runs = apps.get_model("agents", "Run").objects.filter(recipe__plan__kind="first")
+    ranking = list(runs.values_list("pk", flat=True))  # of another state of the apps, on the way back, than breakdowns
     steps = apps.get_model("agents", "TrajectoryStep").objects
     steps.filter(run__in=ranking, operation="", element_correct=True).update(success=right)
     apps.get_model("evaluation", "Breakdown").objects.filter(run__in=ranking).delete()

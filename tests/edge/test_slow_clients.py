@@ -449,7 +449,8 @@ def open_files(pid: int) -> Iterator[str]:
 
 
 def facts(server: AppServer, pid: int) -> Facts:
-    web = [child for child in psutil.Process(pid).children() if "spawn_main" in str(child.cmdline())]
+    web = psutil.Process(pid).children()
+    assert web
     lines = [line for child in web for line in child.net_connections("tcp") if line.laddr.port == server.port]
     links = [name for child in web for name in open_files(child.pid)]
     return Facts(

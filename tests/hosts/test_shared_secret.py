@@ -40,8 +40,7 @@ def test_web_workers_and_beat_with_another_key_do_not_start(tmp_path: Path) -> N
     said = {role: (tmp_path / role).read_text() for role in processes}
     assert all("the SECRET_KEY of this host is not the one" in text for text in said.values()), said
     assert not any("Traceback" in text for text in said.values()), said
-    assert (codes["worker"], codes["beat"]) == (3, 3)
-    assert "stopping the parent process" in said["web"]  # rather than trying for ever
+    assert codes == dict.fromkeys(processes, 3)  # rather than trying for ever
 
 
 @pytest.mark.django_db
