@@ -11,6 +11,7 @@ process only. What starts a loop itself (`asyncio.run`, `async_to_sync`: publish
 
 import asyncio
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,11 +21,15 @@ import pytest
 import redis
 from django.conf import settings as django_settings
 from django.core.cache import cache
-from django.db import connections
+from django.db import connection, connections
+from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from agents.environments.browser import find as find_chromium
+from agents.models import Drive
 from annotations.access.tries.counters import name_in_redis
+from evaluation.models import Study
+from evaluation.studies.running import run_inline
 from tests.app_server import AppServer, running
 from tests.beside import BROWSER, needs
 
@@ -202,3 +207,26 @@ def in_both_worlds(
     settings.MEDIA_ROOT, settings.VAR_DIR = tmp_path / "media", tmp_path / "var"
     gold_worlds.stop_the_clock(monkeypatch)
     return lambda look: gold_worlds.in_both(look, tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def worker() -> Iterator[Callable[[], threading.Thread]]:
+    """`worker()`: one takes the study that was begun last, in a thread."""
+    threads: list[threading.Thread] = []
+
+    def work() -> None:
+        try:
+            run_inline(Study.objects.latest("pk"))
+        finally:
+            connection.close()
+
+    def begin() -> threading.Thread:
+        threads.append(threading.Thread(target=work))
+        threads[-1].start()
+        return threads[-1]
+
+    yield begin
+    Drive.objects.update(until=timezone.now())  # whatever a test that fails has left under way
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()

@@ -2,20 +2,14 @@
 demonstration."""
 
 import re
-import threading
-from collections.abc import Callable, Iterator
 
 import pytest
-from django.db import connection
-from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from agents.models import Drive, Trajectory, TrajectoryStep
 from agents.training.kinds.grounded import examples
 from agents.training.samples.rows import SplitRows
 from annotations.models import Conversation, Dataset, Project, Role, Step
-from evaluation.models import Study
-from evaluation.studies.running import run_inline
 from tests import factories
 
 pytestmark = pytest.mark.browser
@@ -31,29 +25,6 @@ def ada(app_server, project: Project, sign_in):
     found = factories.make_user(Role.REVIEWER, project, username="ada")
     sign_in(found)
     return found
-
-
-@pytest.fixture
-def worker() -> Iterator[Callable[[], threading.Thread]]:
-    """`worker()`: one takes the study that was begun, in this thread."""
-    threads: list[threading.Thread] = []
-
-    def work() -> None:
-        try:
-            run_inline(Study.objects.latest("pk"))
-        finally:
-            connection.close()
-
-    def begin() -> threading.Thread:
-        threads.append(threading.Thread(target=work))
-        threads[-1].start()
-        return threads[-1]
-
-    yield begin
-    Drive.objects.update(until=timezone.now())  # whatever a test that fails has left under way
-    for thread in threads:
-        thread.join(60)
-        assert not thread.is_alive()
 
 
 def begin(page: Page, app_server, where: str, what: str, words: str = "") -> None:

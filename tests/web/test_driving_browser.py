@@ -3,13 +3,11 @@ and what was done."""
 
 import io
 import json
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from agents.environments.process import EnvironmentProcess
@@ -19,7 +17,7 @@ from agents.training.kinds.grounded import examples
 from agents.training.samples.rows import SplitRows
 from annotations.models import Conversation, Dataset, Role, Step
 from evaluation.models import Study
-from evaluation.studies.running import create_study, run_inline
+from evaluation.studies.running import create_study
 from tests import factories
 from tests.live.oracle_agent import OraclePipeline, play_oracles
 from tests.signed_in import client_of
@@ -42,25 +40,14 @@ def goal(app_server) -> Trajectory:
 
 
 @pytest.fixture
-def played(goal: Trajectory, monkeypatch) -> Iterator[Callable[[OraclePipeline], None]]:
-    """`played(pipeline)`: its worker begins, in a thread."""
-    threads: list[threading.Thread] = []
-
-    def work() -> None:
-        try:
-            run_inline(Study.objects.get())
-        finally:
-            connection.close()
+def played(goal: Trajectory, monkeypatch, worker) -> Callable[[OraclePipeline], None]:
+    """`played(pipeline)`: its worker begins."""
 
     def play(pipeline: OraclePipeline) -> None:
         play_oracles(monkeypatch, pipeline)
-        threads.append(threading.Thread(target=work))
-        threads[0].start()
+        worker()
 
-    yield play
-    for thread in threads:
-        thread.join(60)
-        assert not thread.is_alive()
+    return play
 
 
 @pytest.fixture

@@ -1,19 +1,14 @@
 """A live run whose agent would do what a rule of its project calls risky, and the reviewer who decides on it in the
 replay: the agent, the guard, the browser it acts in and the page are the product's own."""
 
-import threading
-from collections.abc import Callable, Iterator
-
 import pytest
-from django.db import connection
 from playwright.sync_api import Locator, Page, expect
 
 from agents.environments.process import EnvironmentProcess
 from agents.live.goals import LiveGoals, new_goals
 from agents.models import GuardRule, HeldStep, Trajectory
 from annotations.models import Role
-from evaluation.models import Study
-from evaluation.studies.running import create_study, run_inline
+from evaluation.studies.running import create_study
 from tests import factories
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -32,27 +27,6 @@ def episode(app_server) -> Trajectory:
     guard = {"act.guard": "policy", "act.guard_seconds": "120"}
     create_study(user=None, dataset=goals, recipes=["grounded"], publish=False, overrides=guard)
     return Trajectory.objects.get()
-
-
-@pytest.fixture
-def play(episode: Trajectory) -> Iterator[Callable[[], None]]:
-    """Its worker begins, in a thread."""
-    threads: list[threading.Thread] = []
-
-    def work() -> None:
-        try:
-            run_inline(Study.objects.get())
-        finally:
-            connection.close()
-
-    def begin() -> None:
-        threads.append(threading.Thread(target=work))
-        threads[0].start()
-
-    yield begin
-    for thread in threads:
-        thread.join(60)
-        assert not thread.is_alive()
 
 
 def approve(page: Page, bar: Locator) -> None:
@@ -84,12 +58,12 @@ DECISIONS = {
 
 @pytest.mark.parametrize("decision", DECISIONS)
 def test_what_a_reviewer_decides_in_the_replay_is_what_happens_in_the_agents_browser(
-    app_server, page: Page, sign_in, episode: Trajectory, play, decision: str
+    app_server, page: Page, sign_in, episode: Trajectory, worker, decision: str
 ) -> None:
     decide, steps, states = DECISIONS[decision]
     sign_in(factories.make_user(Role.REVIEWER, episode.run.dataset.project, username="ada"))
     page.goto(app_server.url(f"/trajectories/{episode.pk}/"))
-    play()
+    worker()
     bar = page.locator("#held")
     expect(bar).to_contain_text("Click Me!", timeout=60_000)
     expect(page.locator("#side")).to_contain_text("waits for a person")

@@ -2,21 +2,16 @@
 before, what it asks is answered, and the person ends it."""
 
 import re
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
-from django.db import connection
-from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from agents.live import running
 from agents.models import Drive, Trajectory, TrajectoryStep
 from agents.types import Action, Decision, Observation
 from annotations.models import Project, Role
-from evaluation.models import Study
-from evaluation.studies.running import run_inline
 from tests import factories
 
 pytestmark = pytest.mark.browser
@@ -46,28 +41,9 @@ def project(app_server) -> Project:
     return factories.make_project(slug="talked")
 
 
-@pytest.fixture
-def worker(monkeypatch) -> Iterator[Callable[[], threading.Thread]]:
-    """`worker()`: one takes the conversation that was begun, in this thread."""
+@pytest.fixture(autouse=True)
+def _obliging(monkeypatch) -> None:
     monkeypatch.setattr(running, "build_pipeline", lambda run, llm: Obliging())
-    threads: list[threading.Thread] = []
-
-    def work() -> None:
-        try:
-            run_inline(Study.objects.latest("pk"))
-        finally:
-            connection.close()
-
-    def begin() -> threading.Thread:
-        threads.append(threading.Thread(target=work))
-        threads[-1].start()
-        return threads[-1]
-
-    yield begin
-    Drive.objects.update(until=timezone.now())  # whatever a test that fails has left under way
-    for thread in threads:
-        thread.join(60)
-        assert not thread.is_alive()
 
 
 def say(page: Page, words: str) -> None:
