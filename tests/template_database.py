@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import psycopg
+from django.core.management import call_command
 from django.db import connection
 from psycopg import sql
 
@@ -47,6 +48,23 @@ def _fingerprint() -> str:
     return hashlib.sha256(b"\0".join(content)).hexdigest()[:16]
 
 
+def keep_from_vacuuming(cursor) -> None:
+    """Every table that is there, also those that a test has made anew by migrating."""
+    cursor.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    for (table,) in cursor.fetchall():
+        cursor.execute(sql.SQL("ALTER TABLE {} SET (autovacuum_enabled = false)").format(sql.Identifier(table)))
+
+
+def migrate_back_and_forth(app: str, migration: str) -> None:
+    """Undo what has come since a migration of an app, and do it again."""
+    try:
+        call_command("migrate", app, migration, verbosity=0)
+    finally:
+        call_command("migrate", app, verbosity=0)
+        with connection.cursor() as cursor:
+            keep_from_vacuuming(cursor)
+
+
 def _make(cursor, name: str) -> None:
     """Under another name until it is complete: a run that was killed meanwhile leaves no half-made template."""
     unfinished = f"unfinished_{name}"
@@ -58,8 +76,5 @@ def _make(cursor, name: str) -> None:
     if done.returncode:
         raise RuntimeError(f"the migrations failed:\n{done.stdout}\n{done.stderr}")
     with psycopg.connect(database_url(unfinished)) as inside:
-        tables = inside.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
-        for (table,) in tables:
-            by_itself = sql.SQL("ALTER TABLE {} SET (autovacuum_enabled = false)").format(sql.Identifier(table))
-            inside.execute(by_itself)
+        keep_from_vacuuming(inside.cursor())
     cursor.execute(f'ALTER DATABASE "{unfinished}" RENAME TO "{name}"')

@@ -1,12 +1,12 @@
 """Steps of agents that only rank, which were failed whatever their element was, and back to that."""
 
 import pytest
-from django.core.management import call_command
 
 from agents.models import TrajectoryStep
 from agents.recipes import literature
 from evaluation.models import Breakdown
 from tests import factories
+from tests.template_database import migrate_back_and_forth
 
 
 @pytest.mark.slow
@@ -19,10 +19,7 @@ def test_steps_that_are_there_become_right_by_their_element() -> None:
         factories.make_trajectory(run, conversation)
         Breakdown.objects.create(run=run, preset="corrected", step_count=3, content={})
     TrajectoryStep.objects.update(operation="", success=False)
-    try:
-        call_command("migrate", "evaluation", "0024", verbosity=0)
-    finally:
-        call_command("migrate", "evaluation", verbosity=0)
+    migrate_back_and_forth("evaluation", "0024")
     found = TrajectoryStep.objects.filter(success=True).values_list("run__recipe_name", "element_correct")
     assert list(found) == [("deberta", True)]
     assert Breakdown.objects.get().run.recipe_name == "grounded", "it is counted anew"
