@@ -25,6 +25,7 @@ from agents.recipes.declaring import value_of
 from agents.recipes.settings import LIVE_ONLY, RECORDED_ONLY
 from agents.runs.runner import run_conversations
 from agents.stages.registry import searched
+from agents.training.prepare import preparing
 from annotations.access import rules
 from annotations.jobs import full_disk, stopping, waking
 from annotations.models import Dataset, LeaseLost
@@ -162,10 +163,18 @@ def _settings_that_count(
 def unready(recipe: "literature.Recipe", dataset: Dataset) -> str:
     """Why the recipe cannot run on a dataset yet, and how to mend it; "" where it can."""
     if lacking := missing(recipe):
-        return f"{recipe.name} cannot run yet: it needs {'; '.join(lacking)}"
+        return f"{recipe.name} cannot run yet: it needs {'; '.join(lacking)}{_small_ones(recipe)}"
     if lacking := lacking_of(dataset, searched(recipe)):
         return f"{recipe.name} cannot run on {dataset.name} yet: {'; '.join(lacking)}"
     return ""
+
+
+def _small_ones(recipe: "literature.Recipe") -> str:
+    """How to get small models for a recipe that lacks some; "" where none stand in for them, or nothing is here to make
+    them from."""
+    if not preparing.Preparing(preparing.datasets_for(None)).parts(recipe):
+        return ""
+    return f". Or try it with small models: manage.py prepare {recipe.name}, or Prepare on its page"
 
 
 def _recipe(

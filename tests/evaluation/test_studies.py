@@ -46,6 +46,14 @@ def test_a_recipe_that_cannot_run_says_everything_that_is_missing(dataset) -> No
         make_study(dataset, recipes=["self-map"])
     assert "LLM_BASE_URL" in str(caught.value)
     assert "plan.model: train one from google/flan-t5-base" in str(caught.value)
+    assert str(caught.value).endswith("small models: manage.py prepare self-map, or Prepare on its page")
+
+
+def test_small_models_are_offered_only_where_they_can_be_made(dataset) -> None:
+    dataset.conversations.update(split="dev")
+    with pytest.raises(ValueError, match=r"self-map cannot run yet: it needs rank\.model: train one") as caught:
+        make_study(dataset, recipes=["self-map"], splits=["dev"])
+    assert "prepare" not in str(caught.value)
 
 
 def test_only_people_who_may_evaluate_start_a_study(dataset) -> None:
