@@ -210,6 +210,27 @@ def test_the_loss_of_a_causal_model_is_on_the_answer_or_on_all(tmp_path) -> None
         assert labels[-1] == tokenizer.eos_token_id
 
 
+def test_the_loss_of_a_causal_model_is_that_of_all_logits_of_which_few_are_made(tmp_path) -> None:
+    base = str(tiny_causal(tmp_path / "base", PAIR_TEXTS, layers=1, vocabulary=400))
+    tokenizer = load_tokenizer(base)
+    samples = TextSamples(text_pairs(3), tokenizer, 128)
+    for loss_on in ("answer", "text"):
+        task = CausalTask(base, tokenizer, make_settings("causal", {"loss_on": loss_on}), samples)
+        batch, made = task.batch(0, [0, 1, 2]), []
+        hook = task.model.get_output_embeddings().register_forward_hook(lambda *given, made=made: made.append(given[2]))
+        found = {}
+        for name, loss in (("ours", task.loss(task.model, batch)), ("all", task.model(**batch).loss)):
+            task.model.zero_grad()
+            loss.backward()
+            found[name] = [loss.detach(), *(p.grad.clone() for p in task.model.parameters() if p.grad is not None)]
+        hook.remove()
+        assert len(found["ours"]) == len(found["all"]) > 2
+        for own, whole in zip(found["ours"], found["all"], strict=True):
+            torch.testing.assert_close(own, whole, rtol=1e-4, atol=1e-6)
+        few, every = (logits.shape[1] for logits in made)
+        assert (few < every / 2) is (loss_on == "answer"), (few, every)
+
+
 def test_a_causal_model_learns_from_the_whole_prompt_that_it_is_asked(tmp_path) -> None:
     """A prompt as long as it may be stays whole: the answer comes after it, as in use."""
     base = str(tiny_causal(tmp_path / "base", PAIR_TEXTS, layers=1, vocabulary=400))
