@@ -49,6 +49,8 @@ class HoldingUp:
     def __init__(self, campaigns: list[int]) -> None:
         self.campaigns = campaigns
         self.items = Item.objects.filter(session__campaign__in=campaigns)
+        self._free = _by_stage(self.items.free_for_somebody())
+        self._under_way = _by_stage(self.items.under_way())
 
     def reasons(self) -> Iterator[tuple[int, Hindrance]]:
         """(campaign, reason), the most pressing reasons first."""
@@ -62,6 +64,7 @@ class HoldingUp:
         for pk, count in _counted(Proposal.objects.of_sessions().filter(campaign__in=self.campaigns), "campaign"):
             said = f"{amount(count, 'proposed session')} to be accepted or dismissed"
             yield pk, Hindrance(said, reverse("annotate-organise", args=[pk]), "manage")
+        yield from self._waiting()
 
     def _organising(self) -> Iterator[tuple[int, Hindrance]]:
         """Campaigns without sessions, and sessions that are not open for work."""
@@ -87,16 +90,23 @@ class HoldingUp:
 
     def _unmanned(self) -> Iterator[tuple[int, Hindrance]]:
         """Places that nobody has, stage by stage: because nobody may, or because nobody works on the stage."""
-        stuck, free = _by_stage(self.items.with_nobody_left()), _by_stage(self.items.free_for_somebody())
-        under_way = _by_stage(self.items.under_way())
+        stuck = _by_stage(self.items.with_nobody_left())
         for stage in STAGES:
             for pk, count in stuck[stage].items():
                 whose = "who wrote it or had it" if stage == Stage.VERIFY else "who had their part"
                 said = f"{amount(count, 'item')} to {stage.label} for one more person: nobody may but {whose}"
                 yield pk, _work(pk, said, stage=stage, show="nobody")
-            for pk, count in free[stage].items():
-                if pk not in under_way[stage]:
+            for pk, count in self._free[stage].items():
+                if pk not in self._under_way[stage]:
                     said = f"{amount(count, 'item')} to {stage.label}, and nobody is at it"
+                    yield pk, _work(pk, said, stage=stage, show="free")
+
+    def _waiting(self) -> Iterator[tuple[int, Hindrance]]:
+        """Places that nobody has on stages where others are under way: nothing is wrong, and more people would help."""
+        for stage in STAGES:
+            for pk, count in self._free[stage].items():
+                if under_way := self._under_way[stage].get(pk):
+                    said = f"{amount(count, 'item')} to {stage.label} that nobody has, beside {under_way} under way"
                     yield pk, _work(pk, said, stage=stage, show="free")
 
 

@@ -36,6 +36,8 @@ from evaluation.studies.running import as_it_runs, ready
 LOOKED_AT = 10  # of the last runs of a recipe
 # What changes neither how long a step takes nor what it costs.
 WITHOUT_WEIGHT = ("prompts.", "quirks.", "preset")
+# What changes who answers and how fast, and not how much is read.
+SAME_TOKENS = ("plan.model", "plan.temperature", "plan.top_p", "rank.model", "rank.exact", "recall.encoder", "batch_size")
 
 
 @dataclass(frozen=True)
@@ -279,6 +281,9 @@ def _cost(recipe: Recipe, pace: StepPace | None, steps: int) -> tuple[float | No
         return None, f" What calls of {named} cost is not known: it has no prices."
     if pace is None or not pace.prompt_tokens:
         return _unless_free(prices), f" Calls of {named} cost {prices.text()}; how many tokens is not known."
+    if others := [name for name in pace.differs if name not in SAME_TOKENS]:
+        why = f"earlier runs of {recipe.name} had other settings ({', '.join(others)})"
+        return _unless_free(prices), f" Calls of {named} cost {prices.text()}; how many tokens is not known, as {why}."
     return steps * prices.cost(pace.prompt_tokens, pace.completion_tokens), ""
 
 

@@ -81,7 +81,10 @@ def test_a_stage_on_which_nobody_works_is_named_with_its_items(campaign: Campaig
     assert says(campaign) == ["2 items to decompose, and nobody is at it"]
     assert rows(campaign, admin) == items
     in_hand(items[0])
-    assert says(campaign) == []  # the other waits for its turn
+    assert says(campaign) == ["1 item to decompose that nobody has, beside 1 under way"]
+    assert rows(campaign, admin) == items[1:]
+    in_hand(items[1])
+    assert says(campaign) == []
 
 
 def test_what_was_returned_and_lies_is_no_work_on_its_stage(campaign: Campaign, admin: User) -> None:
@@ -98,7 +101,7 @@ def test_work_for_a_second_person_whom_the_project_does_not_have_is_told(campaig
     assert says(campaign) == ["1 item to decompose for one more person: nobody may but who had their part"]
     assert rows(campaign, admin) == [item]
     factories.make_user("annotator", campaign.project)
-    assert says(campaign) == []
+    assert says(campaign) == ["1 item to decompose that nobody has, beside 1 under way"]
     first.hand_in()
     assert says(campaign) == ["1 item to decompose, and nobody is at it"]
 

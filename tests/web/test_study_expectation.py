@@ -273,6 +273,11 @@ def test_an_endpoint_that_a_setting_names_costs_what_its_connection_says(
     found = of(dataset, ["bare"], "train", overrides=paid)
     assert found.cost == pytest.approx(12 * 0.002)
     assert "Model calls for about 0.024, at the prices of today." in found.sentences()
+    longer = of(dataset, ["bare"], "train", overrides=paid | {"rank.top_k": "50"})
+    assert longer.recipes[0].cost is None, "what is asked otherwise may read a hundred times as many tokens"
+    said = "how many tokens is not known, as earlier runs of bare had other settings (rank.top_k)."
+    assert any(one.endswith(said) for one in longer.sentences())
+    assert not any(one.startswith("Model calls for about") for one in longer.sentences())
 
 
 def test_what_waits_before_it_is_counted(dataset: Dataset, ran: Run) -> None:
