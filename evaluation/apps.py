@@ -37,6 +37,7 @@ class EvaluationConfig(AppConfig):
         recipes.scored = of_recipe
         file.notes_of = noting.NumberedReview.notes_of
         runs.study_of = Study.objects.newest_of
+        runs.waits_for = lambda run: Shard.objects.filter(run=run).workers_text()
         lessons.collect = collecting.Teaching.lessons_of
         judged.OF_STEPS.append((RiskLabel.objects.all(), "risk labels"))
         correcting.on_done.append(counting.wake_on_commit)

@@ -20,7 +20,8 @@ from agents.llm.usage import Usage
 from agents.models import Connection
 from annotations.text.amounts import amount
 
-SECONDS = 20.0  # for each question
+MOST_SECONDS = 60.0  # for each question, of a connection that allows more: somebody looks at the page meanwhile
+BEGINNING = 40  # characters of an answer that is no JSON
 LANES = 6
 MAX_SAID = 300
 _PNG = "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAA"  # the first bytes of PNGs of 16 by 16 pixels
@@ -50,7 +51,8 @@ Check = Callable[[Any], str]
 def probe(connection: Connection) -> dict[str, Any]:
     """What a connection answers: {"reply", "seconds", "error"} and, of a language model that answered, "can": {name:
     {"ok", "said"}}. Raises ValueError for a connection that cannot be used."""
-    endpoint = replace(endpoint_of(connection), timeout=SECONDS, attempts=1)
+    own = endpoint_of(connection)
+    endpoint = replace(own, timeout=min(own.timeout, MOST_SECONDS), attempts=1)
     asked = EndpointProbe(endpoint)
     if connection.kind == Connection.Kind.EMBEDDING:
         return asked.outcome(asked.vector)
@@ -88,7 +90,10 @@ class EndpointProbe:
                 raise
             self.limit = "max_completion_tokens"
             answer = self.complete()
-        return str(_message(answer)["content"] or "")
+        content = _message(answer)["content"]
+        if content is None and answer["choices"][0].get("finish_reason") != "length":  # one that thinks needs more room
+            raise BadReply("it holds no text")
+        return str(content or "")
 
     def vector(self) -> str:
         calls = self.calls.client.embeddings.with_streaming_response
@@ -104,7 +109,13 @@ class EndpointProbe:
         """The JSON of an answer, read within the time limit however slowly it comes."""
         begun = time.monotonic()
         with create(**values, extra_headers=self.calls.headers) as response:
-            return json.loads(self.calls.content(response, Usage(), begun))
+            content = self.calls.content(response, Usage(), begun)
+        try:
+            return json.loads(content)
+        except ValueError:
+            start = " ".join(content[: 4 * BEGINNING].decode("utf-8", "replace").split())[:BEGINNING]
+            asks = "is the base URL that of an API, as far as /v1?"
+            raise BadReply(f"it is no JSON and begins with “{start}”: {asks}") from None
 
     def can(self, name: str) -> dict[str, Any]:
         more, check = ABILITIES[name]

@@ -28,6 +28,9 @@ class Usage:
         return self.prompt_tokens + self.completion_tokens
 
 
+HIGHEST_PRICE = 1e6  # no model costs a unit of money for each token; more is a slip of the keyboard
+
+
 @dataclass(frozen=True)
 class Prices:
     """Money per million tokens."""
@@ -36,8 +39,9 @@ class Prices:
     completion: float
 
     def __post_init__(self) -> None:
-        if not all(math.isfinite(price) and price >= 0 for price in (self.prompt, self.completion)):
-            raise ValueError(f"a price must be 0 or more, got {self.prompt} and {self.completion}")
+        if not all(math.isfinite(price) and 0 <= price <= HIGHEST_PRICE for price in (self.prompt, self.completion)):
+            said = f"a price must lie in 0 to {HIGHEST_PRICE:,.0f}"
+            raise ValueError(f"{said}, got {self.prompt:g} and {self.completion:g}")
 
     def text(self) -> str:
         """ "1 and 2 for a million tokens read and written"."""

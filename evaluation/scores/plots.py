@@ -19,8 +19,10 @@ from evaluation.scores.tables import FULL_NAMES, PLOTTED, main_metrics
 from evaluation.scores.taken import TakenSteps
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 300, 170, 34, 22, 8  # of a panel, pixels; axes lie within
+ALONE = 640  # width of a panel that is its plot's only one
 BESIDE = 4  # pixels between two recipes at the same place of an axis of words
 STYLES = 8  # lines that can be told apart
+REST = "-rest"  # the style of all others, where there are more
 X_NAMES = {"seconds": "seconds a step, ranking as where pages were new", "money": "money a step"}
 BY_SITE = {
     "live_turn_success": "Turns that succeed",
@@ -78,10 +80,11 @@ class PlotMark:
 
 @dataclass(frozen=True)
 class PlotLine:
-    """One recipe's marks in a panel; `style` is the same in all panels."""
+    """One recipe's marks in a panel; `style` is the same in all panels. Of several recipes where all that is drawn of
+    them is the same, and there are many."""
 
     recipe: str
-    style: int
+    style: int | str
     marks: list[PlotMark]
 
     @property
@@ -115,14 +118,29 @@ class HeatCell:
         return amount(self.n or 0, self.unit)
 
 
+@dataclass(frozen=True)
+class HeatMap:
+    """Websites and recipes, whichever are more from top to bottom. A name is (website, split) or (recipe, "")."""
+
+    corner: tuple[str, str]  # what the names of rows are
+    columns: list[tuple[str, str]]
+    rows: list[tuple[tuple[str, str], list[HeatCell | None]]]
+
+
 @dataclass
 class DrawnPlot:
-    """A plot as its page shows it: panels of lines, or a heat map."""
+    """A plot as its page shows it: panels of lines, or a heat map. `recipes`: style and name of each line."""
 
     data: PlotData
-    recipes: list[tuple[int, str]] = field(default_factory=list)
+    recipes: list[tuple[int | str, str]] = field(default_factory=list)
     panels: list[Panel] = field(default_factory=list)
-    heat: list[tuple[str, str, list[HeatCell | None]]] = field(default_factory=list)  # split, website, cells by recipe
+    heat: HeatMap | None = None
+    width: int = WIDTH  # of a panel
+
+    @property
+    def right(self) -> int:
+        """Where the lines of a panel's grid end."""
+        return self.width - 8
 
 
 class RunPlots:
@@ -222,69 +240,104 @@ def _point(recipe: str, site: str, metric: Metric) -> PlotPoint:
 
 
 def drawn_together(of_study: Sequence[PlotData]) -> list[DrawnPlot]:
-    """The plots of a page: a recipe has the same line in all of them, also where one shows fewer recipes."""
-    recipes = sorted({point.recipe for data in of_study for point in data.points})
-    lines = {recipe: place % STYLES for place, recipe in enumerate(recipes)}
-    return [_drawn(data, lines) for data in of_study]
+    """The plots of a page: a recipe has the same line in all of them, also where one shows fewer recipes. Of more
+    recipes than can be told apart those that do best have a line of their own; the others are pale and alike."""
+    return [_drawn(data, _styles(of_study)) for data in of_study]
 
 
-def _drawn(data: PlotData, lines: Mapping[str, int]) -> DrawnPlot:
+def _styles(of_study: Sequence[PlotData]) -> dict[str, int | str]:
+    """The style of each recipe's line, by name."""
+    values: dict[str, list[float]] = {}
+    for data in of_study:
+        for point in data.points:
+            values.setdefault(point.recipe, []).append(point.value)
+    best = sorted(values, key=lambda recipe: (-sum(values[recipe]) / len(values[recipe]), recipe))[:STYLES]
+    own = {recipe: place for place, recipe in enumerate(sorted(best))}
+    return {recipe: own.get(recipe, REST) for recipe in sorted(values)}
+
+
+def _drawn(data: PlotData, lines: Mapping[str, int | str]) -> DrawnPlot:
     recipes = sorted({point.recipe for point in data.points})
-    styles = {recipe: lines[recipe] for recipe in recipes}
-    shown = DrawnPlot(data, [(styles[recipe], recipe) for recipe in recipes])
     if data.is_heat:
-        shown.heat = _heat(data, recipes)
-    else:
-        shown.panels = _panels(data, styles)
-    return shown
+        return DrawnPlot(data, [(lines[recipe], recipe) for recipe in recipes], heat=_heat(data, recipes))
+    groups = _alike(data, recipes, lines) if len(recipes) > STYLES else [[recipe] for recipe in recipes]
+    width = ALONE if len({point.split for point in data.points}) == 1 else WIDTH
+    panels = _panels(data, groups, lines, width)
+    named: list[tuple[int | str, str]] = [(lines[one[0]], _together(one)) for one in groups if lines[one[0]] != REST]
+    others = [one for one in groups if lines[one[0]] == REST]
+    if others:
+        named.append((REST, f"{amount(sum(map(len, others)), 'other')}, lower: point at a mark, or see the table"))
+    return DrawnPlot(data, named, panels, width=width)
 
 
-def _panels(data: PlotData, styles: dict[str, int]) -> list[Panel]:
-    """A panel for each split; all have the same axes, on which every point of the plot lies."""
-    x_of, x_ticks = _numbers(data) if data.is_numeric else _words(data)
+def _alike(data: PlotData, recipes: Sequence[str], lines: Mapping[str, int | str]) -> list[list[str]]:
+    """Recipes by what is drawn of them, as those with the same ranker keep the same elements: each group with its best
+    style first."""
+    groups: dict[tuple[object, ...], list[str]] = {}
+    for recipe in recipes:
+        drawn = tuple((p.split, p.x, p.value, p.low, p.high) for p in data.points if p.recipe == recipe)
+        groups.setdefault(drawn, []).append(recipe)
+    return [sorted(group, key=lambda recipe: (lines[recipe] == REST, recipe)) for group in groups.values()]
+
+
+def _together(recipes: Sequence[str]) -> str:
+    first, *others = recipes
+    return f"{first} and {len(others)} more, alike" if others else first
+
+
+def _panels(
+    data: PlotData, groups: Sequence[Sequence[str]], styles: Mapping[str, int | str], width: int
+) -> list[Panel]:
+    """A panel for each split; all have the same axes, on which every point of the plot lies. Of each group of recipes
+    that are alike one line."""
+    x_of, x_ticks = _numbers(data, width) if data.is_numeric else _words(data, width)
     y_ticks = [(_y(percent / 100), percent) for percent in (0, 25, 50, 75, 100)]
+    own = [group[0] for group in groups if styles[group[0]] != REST]
     panels = []
     for split in dict.fromkeys(point.split for point in data.points):
         lines = []
-        for place, (recipe, style) in enumerate(styles.items()):
+        for group in sorted(groups, key=lambda group: styles[group[0]] != REST):  # what is pale lies below
+            recipe = group[0]
             # Side by side, so that none lies under another; what is measured on the axis stays where it is.
-            aside = 0.0 if data.is_numeric else BESIDE * (place - (len(styles) - 1) / 2)
+            is_aside = recipe in own and not data.is_numeric
+            aside = BESIDE * (own.index(recipe) - (len(own) - 1) / 2) if is_aside else 0.0
             marks = [
-                _mark(point, round(x_of(point.x) + aside, 1))
+                _mark(point, round(x_of(point.x) + aside, 1), ", ".join(group))
                 for point in data.points
                 if (point.split, point.recipe) == (split, recipe)
             ]
             if marks:
-                lines.append(PlotLine(recipe, style, marks))
+                lines.append(PlotLine(_together(group), styles[recipe], marks))
         panels.append(Panel(split or "all splits", lines, x_ticks, y_ticks))
     return panels
 
 
-def _mark(point: PlotPoint, x: float) -> PlotMark:
-    said, y = f"{point.recipe}, {_named(point.x)}: {100 * point.value:.1f}", _y(min(1.0, max(0.0, point.value)))
+def _mark(point: PlotPoint, x: float, recipes: str) -> PlotMark:
+    said, y = f"{recipes}, {_named(point.x)}: {100 * point.value:.1f}", _y(min(1.0, max(0.0, point.value)))
     if point.low is None or point.high is None:
         return PlotMark(x, y, said)
     said += f", from {100 * point.low:.1f} to {100 * point.high:.1f}"
     return PlotMark(x, y, said, _y(max(0.0, point.low)), _y(min(1.0, max(0.0, point.high))))
 
 
-def _words(data: PlotData) -> tuple[Callable[[str | float], float], list[tuple[float, str]]]:
+def _words(data: PlotData, width: int) -> tuple[Callable[[str | float], float], list[tuple[float, str]]]:
     words = list(dict.fromkeys(str(point.x) for point in data.points))
     words.sort(key=lambda word: int(word.rstrip("+")) if word.rstrip("+").isdigit() else 0)
     # Measures stand in the middle of their part of the axis, as their names are long.
-    step = (WIDTH - LEFT - 20) / (max(len(words) - 1, 1) if data.is_joined else len(words))
-    first = LEFT + 10 + (0 if data.is_joined else step / 2)
+    edge = 10 + BESIDE * (STYLES - 1) / 2  # as far as marks stand aside
+    step = (width - LEFT - 2 * edge) / (max(len(words) - 1, 1) if data.is_joined else len(words))
+    first = LEFT + edge + (0 if data.is_joined else step / 2)
     places = {word: round(first + step * place, 1) for place, word in enumerate(words)}
     return lambda x: places[str(x)], [(places[word], word) for word in words]
 
 
-def _numbers(data: PlotData) -> tuple[Callable[[str | float], float], list[tuple[float, str]]]:
+def _numbers(data: PlotData, width: int) -> tuple[Callable[[str | float], float], list[tuple[float, str]]]:
     """A numeric axis, from 0 to a round number above the largest: its scale (value -> pixel) and its ticks."""
     most = max((float(point.x) for point in data.points), default=1.0) or 1.0
     unit = next(u for u in (10.0**e * m for e in range(-6, 9) for m in (1, 2, 5)) if u * 4 >= most)
 
     def pixel(x: str | float) -> float:
-        return round(LEFT + 10 + float(x) / (4 * unit) * (WIDTH - LEFT - 30), 1)
+        return round(LEFT + 10 + float(x) / (4 * unit) * (width - LEFT - 30), 1)
 
     return pixel, [(pixel(unit * place), f"{unit * place:g}") for place in range(5)]
 
@@ -297,13 +350,16 @@ def _named(x: str | float) -> str:
     return x if isinstance(x, str) else f"{x:.3g}"
 
 
-def _heat(data: PlotData, recipes: list[str]) -> list[tuple[str, str, list[HeatCell | None]]]:
+def _heat(data: PlotData, recipes: list[str]) -> HeatMap:
     at = {(point.split, str(point.x), point.recipe): point for point in data.points}
-    rows = dict.fromkeys((point.split, str(point.x)) for point in data.points)
-    return [
-        (split or "all splits", site, [_cell(at.get((split, site, recipe)), data.unit) for recipe in recipes])
-        for split, site in rows
-    ]
+    places = list(dict.fromkeys((point.split, str(point.x)) for point in data.points))
+    sites = [(site, split or "all splits") for split, site in places]
+    cells = [[_cell(at.get((split, site, recipe)), data.unit) for recipe in recipes] for split, site in places]
+    named = [(recipe, "") for recipe in recipes]
+    if len(recipes) > len(sites):
+        turned = [list(column) for column in zip(*cells, strict=True)]
+        return HeatMap(("Recipe", ""), sites, list(zip(named, turned, strict=True)))
+    return HeatMap(("Website", "Split"), named, list(zip(sites, cells, strict=True)))
 
 
 def _cell(point: PlotPoint | None, unit: str) -> HeatCell | None:

@@ -25,6 +25,7 @@ from agents.stages.known import kinds
 from agents.training.prepare.ahead import NOTHING, Ahead, WorkQueue
 from annotations.access import rules
 from annotations.access.rules import User
+from annotations.forms import MOST
 from annotations.models import ConversationTally, Dataset
 from annotations.shown_progress import between_text, span_text
 from annotations.text.amounts import amount, whole
@@ -81,6 +82,7 @@ class Expected:
     unit: str = "step"
     recipes: list[Forecast] = field(default_factory=list)
     ahead: Ahead = NOTHING  # of it, at the worker
+    wrong: str = ""  # what keeps it from being foretold
 
     @property
     def waiting(self) -> int:
@@ -139,6 +141,8 @@ class Expected:
 
     def sentences(self) -> list[str]:
         """The forecast in sentences for the form."""
+        if self.wrong:
+            return [self.wrong]
         said = [f"{amount(self.runs, 'run')} of {amount(self.steps, self.unit)} in all."]
         said += _each(one.because for one in self.recipes if one.because)
         said += _each(f"{one.recipe}: {one.told}" for one in self.recipes if one.told)
@@ -213,7 +217,10 @@ def asked(user: User, query: QueryDict, datasets: dict[str, Dataset], offered: d
     recipes = [offered[name] for name in query.getlist("recipes") if name in offered]
     if dataset is None or not recipes:
         return None
-    most = whole(query.get("limit", "")) or None
+    limit = query.get("limit", "").strip()
+    if limit and not (0 < (whole(limit) or 0) <= MOST):
+        return Expected(0, 0, wrong=f"Conversations: a whole number from 1 to {MOST:,}, or nothing for all of them.")
+    most = whole(limit)
     try:
         changed = settings_in(query.get("overrides", ""))
     except ValueError:  # said when it is sent; half a line is no setting yet

@@ -321,8 +321,21 @@ def test_an_endpoint_that_refuses_the_key_is_quoted_without_it() -> None:
 
 
 def test_what_is_no_answer_is_said() -> None:
-    with serve(lambda body: Answer(b"<html>", 200, {"Content-Type": "text/html"})) as running:
-        assert "cannot be read" in probe(make_connection(running.url))["error"]
+    for page in (b"<html><title>A proxy</title>", b"<html>\xff"):
+        with serve(lambda body, page=page: Answer(page, 200, {"Content-Type": "text/html"})) as running:
+            said = probe(make_connection(running.url))["error"]
+        Connection.objects.all().delete()
+        assert "it is no JSON and begins with “<html>" in said
+        assert "is the base URL that of an API, as far as /v1?" in said
+    silent = completion(["hello"], {})
+    silent["choices"][0]["message"]["content"] = None
+    silent["choices"][0]["finish_reason"] = "stop"
+    with serve(lambda body: Answer(json.dumps(silent).encode())) as running:
+        assert "it holds no text" in probe(make_connection(running.url))["error"]
+    Connection.objects.all().delete()
+    silent["choices"][0]["finish_reason"] = "length"
+    with serve(lambda body: Answer(json.dumps(silent).encode())) as running:
+        assert probe(make_connection(running.url))["error"] == "", "it thinks first"
 
 
 def test_an_embedding_endpoint_says_its_dimensions() -> None:

@@ -63,13 +63,17 @@ def test_an_error_that_never_ends_is_read_for_as_long_as_an_answer(monkeypatch) 
 
 def test_an_endpoint_that_never_ends_its_answer_is_given_up(monkeypatch) -> None:
     """A page waits for the test, and each byte comes in time."""
-    monkeypatch.setattr(probing, "SECONDS", 1.0)
+    monkeypatch.setattr(probing, "MOST_SECONDS", 1.0)
     drop = Answer(json.dumps(completion("hello")).encode(), pause=0.05)
     with serve(lambda body: drop) as server:
         begun = time.monotonic()
         found = probing.probe(make_connection(server.url))
     assert time.monotonic() - begun < 5
     assert "did not end within 1 s" in found["error"]
+    monkeypatch.undo()
+    Connection.objects.all().delete()
+    with serve(lambda body: drop) as server:
+        assert "did not end within 0.5 s" in probing.probe(make_connection(server.url, timeout=0.5))["error"], "its own"
 
 
 @pytest.mark.parametrize(
@@ -84,6 +88,7 @@ def test_an_endpoint_that_never_ends_its_answer_is_given_up(monkeypatch) -> None
         ({"concurrency": "32000"}, "at most"),
         ({"attempts": "32000"}, "at most"),
         ({"price_prompt": "nan", "price_completion": "nan"}, ""),
+        ({"price_prompt": "1", "price_completion": "1e308"}, "price must lie in 0 to 1,000,000"),
         ({"key": "sk-one\nX-Two: three"}, "key"),
         ({"key": "sk-schlüssel"}, "key"),
     ],

@@ -50,6 +50,22 @@ def test_who_asks_while_one_is_under_way_watches_that_one(dataset: Dataset) -> N
     assert Study.objects.count() == 2
 
 
+def test_the_replay_says_how_long_it_waits_and_for_what(dataset: Dataset) -> None:
+    user = factories.make_user("annotator", dataset.project)
+    shard = Shard.objects.get(run=watch(user).run)
+    other = factories.make_run(dataset, state="running")
+    held = {"lease_owner": "host:1", "lease_until": timezone.now() + WATCHED_FOR, "heartbeat_at": timezone.now()}
+    Shard.objects.create(run=other, index=0, conversation_ids=[], step_count=1, state="running", **held)
+    address = f"/api/trajectories/{shard.run.trajectories.get().pk}/steps/"
+    says = client_of(user).get(address).json()["waits"]
+    assert says.startswith("waiting for ")
+    Shard.objects.filter(pk=shard.pk).update(created_at=timezone.now() - WATCHED_FOR)
+    says = client_of(user).get(address).json()["waits"]
+    assert says == "waiting for 2 min; its turn comes after the steps of another run"
+    shard.run.trajectories.update(state="running")
+    assert client_of(user).get(address).json()["waits"] == ""
+
+
 @pytest.mark.slow
 def test_it_is_not_for_those_who_only_read_or_work_elsewhere(dataset: Dataset) -> None:
     for user in (factories.make_user("reader", dataset.project), factories.make_user("annotator")):

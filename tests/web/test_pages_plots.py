@@ -162,3 +162,44 @@ def test_a_recipe_has_the_same_line_in_every_plot_of_a_page() -> None:
     )
     first, second = ({recipe: style for style, recipe in plot.recipes} for plot in plots)
     assert second == {recipe: first[recipe] for recipe in ("grounded", "mindact")}
+
+
+MANY = [f"recipe-{number:02}" for number in range(19)]
+
+
+def test_of_many_recipes_the_best_have_lines_of_their_own_and_all_marks_lie_within_their_panel() -> None:
+    """Those that share a ranker keep the same elements: one line for them, not a fan."""
+    shares = [0.9 - 0.04 * (number if number < 12 else 12) for number in range(19)]
+    points = [
+        PlotPoint("train", name, k, share + place / 100)
+        for name, share in zip(MANY, shares, strict=True)
+        for place, k in enumerate(["1", "5", "10", "20", "50", "100"])
+    ]
+    (plot,) = drawn_together([PlotData("recall", "Recall", "k", points)])
+    (panel,) = plot.panels
+    assert [style for style, _ in plot.recipes] == [*range(8), "-rest"]
+    assert plot.recipes[-1][1].startswith("11 others, lower")
+    assert len(panel.lines) == 13, "seven of them are alike"
+    assert panel.lines[0].style == "-rest", "what is pale lies below"
+    step = panel.x_ticks[1][0] - panel.x_ticks[0][0]
+    for line in panel.lines:
+        for mark, (x, _) in zip(line.marks, panel.x_ticks, strict=True):
+            assert abs(mark.x - x) < step / 2
+            assert 34 < mark.x < plot.right
+    seven = next(mark.said for line in panel.lines for mark in line.marks if MANY[15] in mark.said)
+    assert all(name in seven for name in MANY[12:])
+    few = [point for point in points if point.recipe in MANY[12:14]]
+    (plot,) = drawn_together([PlotData("recall", "Recall", "k", few)])
+    assert [line.style for line in plot.panels[0].lines] == [0, 1], "few lie side by side, also where they are alike"
+
+
+def test_a_heat_map_is_as_narrow_as_it_can_be() -> None:
+    points = [PlotPoint("train", name, site, 0.5, n=3) for name in MANY for site in ("shop", "trains")]
+    for points_of, corner, columns, rows in (
+        (points, "Recipe", [("shop", "train"), ("trains", "train")], 19),
+        ([point for point in points if point.recipe == MANY[0]], "Website", [(MANY[0], "")], 2),
+    ):
+        heat = drawn_together([PlotData("by_website", "Sites", "website", points_of, is_heat=True)])[0].heat
+        assert heat is not None
+        assert (heat.corner[0], heat.columns, len(heat.rows)) == (corner, columns, rows)
+        assert all(cell is not None for _, cells in heat.rows for cell in cells)

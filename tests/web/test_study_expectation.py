@@ -312,6 +312,14 @@ def test_the_form_says_it_for_what_is_chosen(dataset: Dataset, ran: Run) -> None
     assert "steps in all" not in form(dataset, f"?dataset={dataset.name}&recipe="), "no recipe is chosen"
 
 
+@pytest.mark.parametrize("limit", ["-1", "0", "1.5", "99999999999", "three"])
+def test_a_number_that_is_none_is_said_where_the_forecast_stands(dataset: Dataset, limit: str) -> None:
+    page = form(dataset, f"?dataset={dataset.name}&recipes=grounded&limit={limit}")
+    assert "Conversations: a whole number from 1 to" in page
+    assert "steps in all" not in page
+    assert "1 run of 6 steps in all" in form(dataset, f"?dataset={dataset.name}&recipes=grounded&limit=1")
+
+
 def test_recipes_that_lack_something_are_folded_away(dataset: Dataset) -> None:
     ready, _, folded = form(dataset).partition("<b>Not yet</b>")
     assert 'value="grounded"' in ready

@@ -143,7 +143,7 @@ export class LiveFeed {
     if (!this.open) return this.onStatus("reconnecting…, polling", "warn");
     if (store.state === "done") return this.onStatus("as it was decided", "running");
     if (store.awaits === "agent") return this.onStatus("live · loading the agent", "running");
-    if (store.awaits === "worker") return this.onStatus("live · waits for a worker", "running");
+    if (store.awaits === "worker") return this.onStatus(`live · ${store.waits || "waits for a worker"}`, "running");
     this.onStatus(this.newestAt === null ? "live" : `live · ${ago(performance.now() - this.newestAt)}`, "running");
   }
 }

@@ -12,6 +12,7 @@ import { call } from "../shared/server.js";
  *   steps: StoredRow[],
  *   stored: number,
  *   turns?: TurnOutline[] | null,
+ *   waits?: string,
  *   held?: import("./held.js").Held | null,
  *   drive?: import("./drive.js").Drive | null,
  *   kept?: import("./drive.js").Kept | null,
@@ -43,7 +44,7 @@ export class ReplayStore {
     this.rows = new Map();
     /** @type {Map<number, StepView>} */
     this.views = new Map();
-    this.state = this.runState = "";
+    this.state = this.runState = this.waits = "";
     /** @type {import("./held.js").Held | null} */
     this.held = null;
     /** @type {import("./drive.js").Drive | null} */
@@ -77,7 +78,7 @@ export class ReplayStore {
 
   /** Take stored steps and the state; returns the sequence numbers that are new. Of an episode `turns` tells how many
    * steps there are by now; where they are fewer than before, it has begun anew, and what was known is forgotten. @param {StoredSteps} stored */
-  merge({ state, run_state: runState, steps, stored, turns, held, drive, kept }) {
+  merge({ state, run_state: runState, waits, steps, stored, turns, held, drive, kept }) {
     if (turns) {
       this.#lay(turns);
       if (stored < this.rows.size) {
@@ -93,6 +94,7 @@ export class ReplayStore {
     }
     this.state = state;
     this.runState = runState;
+    this.waits = waits ?? "";
     this.held = held ?? null;
     this.drive = drive ?? null;
     this.kept = kept ?? null;
