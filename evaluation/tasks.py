@@ -20,8 +20,7 @@ def run_shard(shard_id: int, placed: bool = False) -> None:
     if shard is not None:
         with bound_contextvars(run=shard.run_id):
             work(shard)
-        sample.grow()
-        sample.ask_reviewers()
+        sample.grow_all()
 
 
 @shared_task(queue="default")
@@ -52,7 +51,6 @@ def reap() -> None:
 
     running.reap()
     counting.count_reviews()
-    sample.grow()
-    sample.ask_reviewers()
+    sample.grow_all()
     if scanning.to_scan().exists():
         scan_runs.delay()

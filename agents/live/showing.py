@@ -72,7 +72,7 @@ class ShownGoal:
         name = f"{project.slug}-{'typed' if self.typed else self.environment}"
         seconds = TALKED_SECONDS if self.typed else SECONDS
         dataset = new_goals(project, name, self.environment, MOST_SHOWN, seconds)
-        record = self._record()
+        record = self.record()
         found = dataset.conversations.filter(source_id=record.source_id).first()
         if found is None:
             store = ConversationStore(dataset)
@@ -80,7 +80,9 @@ class ShownGoal:
             found = dataset.conversations.get(source_id=record.source_id)
         return found
 
-    def _record(self) -> ConversationRecord:
+    def record(self) -> ConversationRecord:
+        """The goal as a conversation without steps; its words are those of the page that a browser opens, where nobody
+        has said any."""
         seed = self.seed if self.seed is not None else self._chance()
         place = {"task": self.task, "seed": seed, **({"typed": True} if self.typed else {})}
         name, where = source_id(self.task, seed), (self.task, self.environment, self.environment)

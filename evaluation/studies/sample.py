@@ -14,6 +14,9 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from agents.cookbook import lacking, saved, starters
+from agents.environments.browser import find
+from agents.live.goals import new_goals
+from agents.live.showing import ShownGoal
 from agents.llm import connection
 from agents.memory.searched import lacking_of
 from agents.models import Run, SavedRecipe
@@ -22,7 +25,8 @@ from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.stages.registry import planner_of, searched
 from agents.training.prepare import preparing
-from annotations.models import Dataset, Project
+from annotations.corpus.store import ConversationStore
+from annotations.models import Dataset, Project, Split
 from annotations.models.accounts.projects import Account
 from annotations.text.amounts import amount
 from evaluation.models import ReviewChoice, ReviewQueue, Shard, Study
@@ -140,6 +144,16 @@ AGENTS = (
     ),  # last, as the first page shows the newest; the others wait for its first agents
 )
 
+PROGRAMS = SampleStudy(
+    "Programs on live pages, with the small model that stands in",
+    "sample-live",
+    ("grounded", "synapse-miniwob"),
+    (Split.DEV,),
+    seconds=30 * 60,
+)
+LIVE_TASKS = ("click-test-2", "enter-text", "click-button")  # an episode of each
+LIVE_STEPS = 3
+
 
 def make_studies(project: Project, say: Callable[[str], None]) -> None:
     """Queue those studies that are not there yet and whose datasets are, and have those begin that grow. The ranker
@@ -162,6 +176,15 @@ def make_studies(project: Project, say: Callable[[str], None]) -> None:
             each.waiting.touch()
     if not project.review_queues.exists():
         _asking().touch()
+    if not project.studies.filter(name=PROGRAMS.name).exists():
+        _acting().touch()
+
+
+def grow_all() -> None:
+    """Take the next step of whatever of the sample still grows."""
+    grow()
+    ask_reviewers()
+    act_live()
 
 
 def ask_reviewers() -> ReviewQueue | None:
@@ -180,6 +203,35 @@ def ask_reviewers() -> ReviewQueue | None:
 def _asking() -> Path:
     """The marker file that exists until reviewers are asked."""
     return Path(settings.VAR_DIR) / "sample-reviewers-waiting"
+
+
+def act_live() -> Study | None:
+    """Once the study of all agents is past its first ones, let those act that read live pages alone: each decides three
+    episodes. None where that was done before, where it is not the time yet, or where there is no browser."""
+    last = AGENTS[-1]
+    project = Project.objects.filter(slug="sample").first() if _acting().exists() else None
+    manager = get_user_model().objects.filter(username="admin").first()
+    if project is None or manager is None:
+        return None
+    begun = project.studies.filter(name=last.name).exists() or not last.waiting.exists()
+    if not begun or last.is_at_its_first() or not all(_asks_for_nothing(literature.get(n)) for n in PROGRAMS.recipes):
+        return None
+    try:
+        _acting().unlink()  # only the process that removes it begins
+    except FileNotFoundError:
+        return None
+    if find() is None:
+        return None
+    dataset = new_goals(project, PROGRAMS.dataset, "miniwob", LIVE_STEPS)
+    store = ConversationStore(dataset)
+    records = [ShownGoal("miniwob", task, seed=0).record() for task in LIVE_TASKS]
+    store.store([(record, store.sha256(record)) for record in records])
+    return _queue(PROGRAMS, dataset, manager)
+
+
+def _acting() -> Path:
+    """The marker file that exists until agents of live pages have acted."""
+    return Path(settings.VAR_DIR) / "sample-programs-waiting"
 
 
 def grow() -> list[Run]:

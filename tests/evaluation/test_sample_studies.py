@@ -25,12 +25,14 @@ from evaluation.models.shards import WATCHED_FOR
 from evaluation.studies.running import planned_recipe, run_inline
 from evaluation.studies.sample import (
     AGENTS,
+    LIVE_TASKS,
     COMPARED,
     CONVERSATIONS,
     PART,
     STUDIES,
     VARIANTS,
     SampleStudy,
+    act_live,
     ask_reviewers,
     grow,
     make_studies,
@@ -299,3 +301,34 @@ def test_they_are_queued_once_and_end_with_scores_that_differ(sample, monkeypatc
     assert queue is not None
     assert queue.tasks.count() > 0
     assert ask_reviewers() is None
+
+
+@pytest.mark.slow
+def test_agents_of_live_pages_act_once_the_others_are_past_their_first(fresh, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evaluation.studies.sample.find", lambda: "/usr/bin/browser")
+    make_studies(fresh.project, [].append)
+    assert act_live() is None, "the others have not begun"
+    first = [recipe for recipe in AGENTS[1].recipes() if recipe.name in AGENTS[1].first]
+    assert grown(1) == ["grounded"]
+    Run.objects.update(state=Run.State.RUNNING)
+    assert act_live() is None, f"{first[0].name} is at it"
+    Run.objects.update(state=Run.State.DONE)
+    study = act_live()
+    assert study is not None
+    goals = study.runs.first().dataset
+    assert set(study.runs.values_list("recipe_name", flat=True)) == {"grounded", "synapse-miniwob"}
+    assert {one.extra["task"] for one in goals.conversations.all()} == {*LIVE_TASKS}
+    assert goals.live["environment"] == "miniwob"
+    assert act_live() is None, "once"
+    make_studies(fresh.project, [].append)
+    assert act_live() is None, "a second start finds it"
+
+
+@pytest.mark.slow
+def test_where_there_is_no_browser_nothing_acts_live(fresh, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evaluation.studies.sample.find", lambda: None)
+    make_studies(fresh.project, [].append)
+    end(grow())
+    before = Study.objects.count()
+    assert act_live() is None
+    assert Study.objects.count() == before
