@@ -17,8 +17,8 @@ from annotations.shown_progress import ShownProgress, ago_text, counts_text, spa
 TOGETHER = timedelta(milliseconds=200)  # steps of a batch are stored within
 # The newest study that a run is of; studies are of a higher wing, which sets it.
 study_of: Callable[["Run"], models.Model | None] | None = None
-# How long a run, by its id, waits for a worker and for what, as a text; shards of runs are of that wing too.
-waits_for: Callable[[int], str] = lambda run: ""
+# How long a run waits for a worker and for what, as a text; shards of runs are of that wing too.
+waits_for: Callable[["Run"], str] | None = None
 
 
 class RunTally(Tally):

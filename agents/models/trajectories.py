@@ -9,6 +9,7 @@ from django.db.models import Avg, BooleanField, Case, Count, Min, Q, Sum, When
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 
+from agents.models import runs
 from agents.models.runs import Run
 from annotations.models import Conversation, Step, Turn
 from annotations.models.corpus.conversations import StepQuerySet
@@ -139,6 +140,10 @@ class Trajectory(models.Model):
         self.steps.all().delete()
         self.state, self.step_count = self.State.RUNNING, 0
         self.save(update_fields=["state", "step_count", "updated_at"])
+
+    def waits_text(self) -> str:
+        """Before its first step: how long it waits for a worker, and for what; "" after it, or where nobody tells."""
+        return runs.waits_for(self.run) if self.state == self.State.WAITING and runs.waits_for else ""
 
     def end_episode(self, lost: bool = False) -> None:
         """Mark the episode as done and count it in the run; `lost`: it has no outcome, and its last step says why."""

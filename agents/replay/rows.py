@@ -11,7 +11,7 @@ from django.db.models import F
 from django.db.models.fields.json import KT
 from django.urls import reverse
 
-from agents.models import Trajectory, TrajectoryStep, runs
+from agents.models import Trajectory, TrajectoryStep
 from annotations.models import Correction, Step
 
 SHOWN_APART = {("rank", "top"), ("recall", "snippets")}
@@ -25,7 +25,7 @@ def progress(trajectory: Trajectory, steps: list[dict[str, Any]], *, gold: bool)
         "trajectory": trajectory.pk,
         "state": trajectory.state,
         "run_state": trajectory.run.state,
-        "waits": runs.waits_for(trajectory.run_id) if trajectory.state == Trajectory.State.WAITING else "",
+        "waits": trajectory.waits_text(),
         "step_count": trajectory.step_count,
         "stored": trajectory.steps.count(),
         "steps": steps,

@@ -38,7 +38,9 @@ LOOKED_AT = 10  # of the last runs of a recipe
 # What changes neither how long a step takes nor what it costs.
 WITHOUT_WEIGHT = ("prompts.", "quirks.", "preset")
 # What changes who answers and how fast, and not how much is read.
-SAME_TOKENS = ("plan.model", "plan.temperature", "plan.top_p", "rank.model", "rank.exact", "recall.encoder", "batch_size")
+SAME_TOKENS = frozenset(
+    "batch_size plan.model plan.temperature plan.top_p rank.exact rank.model recall.encoder".split()
+)
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ from evaluation.models.shards import WATCHED_FOR
 from evaluation.studies.running import planned_recipe, run_inline
 from evaluation.studies.sample import (
     AGENTS,
-    LIVE_TASKS,
     COMPARED,
     CONVERSATIONS,
+    LIVE_TASKS,
     PART,
     STUDIES,
     VARIANTS,

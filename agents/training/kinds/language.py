@@ -156,8 +156,8 @@ class CausalTask(_LanguageTask):
         return float((batch["labels"][:, 1:] != IGNORED).sum())  # nothing predicts the first token
 
     def loss(self, model: "torch.nn.Module", batch: dict[str, "torch.Tensor"]) -> "torch.Tensor":
-        """The mean over the tokens with a label. Logits are made of the places that predict one alone: a prompt of 2,000
-        tokens and a vocabulary of 50,000 take 400 MB for each row, of which the loss reads nothing."""
+        """The mean over the tokens with a label. Logits are made of the places that predict one alone: of a prompt of
+        2,000 tokens and a vocabulary of 50,000 they take 400 MB a row, of which the loss reads nothing."""
         import torch
 
         wanted = batch["labels"][:, 1:]
