@@ -1,6 +1,7 @@
 """The content of the first page: what waits for the user, what runs, what the last study found, and their datasets."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -38,6 +39,7 @@ CARDS = 6
 JUDGED = 2  # queues of review with a card
 RECENT, LOOKED_AT = 12, 3  # of so many runs, so many are named to reviewers
 COMPARING = 4  # studies of which one may have numbers to compare
+ALIKE = 4  # agents with the same numbers that share a row
 PLOTTED = 8  # recipes of the last study, best first
 PLOT_WIDTH = 420  # pixels
 ALONE = Q(name=WATCHED) | Q(name__startswith=SHOWN) | Q(name__startswith=TALKED)
@@ -232,7 +234,7 @@ def plot(user: User, live: dict[str, str] | None = None) -> dict[str, Any] | Non
     first: dict[str, Any] | None = None
     for study in several.order_by("-pk")[:COMPARING]:  # what is grouped has no order of its own
         found = PlottedStudy(study).shown()
-        if found and len({row.label for row, cell, _ in found["rows"] if cell}) > 1:
+        if found and len({row.label for row, cell, *_ in found["rows"] if cell}) > 1:
             return found
         first = first or found
     last = studies.first() if first is None else None
@@ -258,18 +260,37 @@ class PlottedStudy:
         place = metrics.index(plotted)
         with_value = [row for row in table.rows if row.cells[place] or not row.ranks_only]
         labels = [row.label for row in with_value]
+        kept = _alike(with_value, place)
         return {
             "study": self.study,
             "dataset": runs[0].dataset,
             "table": table,
             "metric": tables.FULL_NAMES[plotted],
             "plotted": plotted,
-            # Settings only where they tell two rows apart.
+            # Settings only where they tell two rows apart; then the other agents that have the same numbers.
             "rows": [
-                (row, row.cells[place], row.settings if labels.count(row.label) > 1 else {})
-                for row in with_value[:PLOTTED]
+                (
+                    row,
+                    row.cells[place],
+                    row.settings if labels.count(row.label) > 1 else {},
+                    [one.label for one in others],
+                )
+                for row, *others in kept[:PLOTTED]
             ],
             "ranking": sorted({row.label for row in table.rows if row not in with_value}),
             "width": PLOT_WIDTH,
-            "more": max(0, len(with_value) - PLOTTED),
+            "more": sum(map(len, kept[PLOTTED:])),
         }
+
+
+def _alike(rows: Sequence["tables.RunRow"], place: int) -> list[list["tables.RunRow"]]:
+    """The rows in groups of one; those that have the same value and interval together where they are many, as a dozen
+    agents that never succeed tell no more than one line does."""
+    groups: dict[object, list[tables.RunRow]] = {}
+    for row in rows:
+        cell = row.cells[place]
+        groups.setdefault((cell.value, cell.low, cell.high) if cell else row.label, []).append(row)
+    found: list[list[tables.RunRow]] = []
+    for group in groups.values():
+        found += [group] if len(group) >= ALIKE else [[row] for row in group]
+    return found

@@ -435,6 +435,28 @@ def test_the_plot_is_of_the_last_study_that_compares_recipes() -> None:
     assert shown["study"] == begun
 
 
+def test_many_agents_with_the_same_numbers_share_a_row() -> None:
+    study, run = make_study(recipe_name="grounded")
+    add_scores(run, turn_success=0.4)
+    zeros = ["awm", "mindact", "self-map"]
+    for name in zeros:
+        fields = {"recipe_name": name, "recipe_sha256": name, "split": run.split, "state": "done"}
+        study.runs.add(other := factories.make_run(run.dataset, **fields))
+        add_scores(other, turn_success=0.0)
+    admin = factories.make_user("admin", study.project)
+    shown = plot(admin)
+    assert shown is not None
+    assert [len(row[3]) for row in shown["rows"]] == [0, 0, 0, 0], "few lie one below the other"
+    study.runs.add(other := factories.make_run(run.dataset, **fields | {"recipe_name": "wma", "recipe_sha256": "wma"}))
+    add_scores(other, turn_success=0.0)
+    shown = plot(admin)
+    assert shown is not None
+    (first, *_), (second, *_, alike) = shown["rows"]
+    assert (first.label, {second.label, *alike}, shown["more"]) == ("grounded", {*zeros, "wma"}, 0)
+    page = home(client_of(admin))
+    assert f"as are {', '.join(alike)}" in page
+
+
 def test_what_one_person_watches_or_says_is_on_nobody_elses_first_page() -> None:
     study, run = make_study()
     ada, ben = (factories.make_user("admin", study.project, username=name) for name in ("ada", "ben"))
