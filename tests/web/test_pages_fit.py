@@ -4,6 +4,8 @@ read all the same."""
 import pytest
 from playwright.sync_api import Page
 
+from annotations.models import Campaign
+from evaluation.models import Study
 from tests import factories
 from tests.app_server import AppServer
 from tests.web.test_accessibility import addresses, shows_a_page
@@ -56,3 +58,17 @@ def test_every_page_fits_its_window(app_server: AppServer, page: Page, sign_in, 
     assert len(shown) >= 50
     found = [said for url in shown for said in looked_at(page, url)]
     assert found == [], "\n".join(found)
+
+
+def test_a_name_without_a_space_fits_too(app_server: AppServer, page: Page, sign_in, in_thread) -> None:
+    world = in_thread(make_world_of_pages)
+    long = {"name": "L" * 200}
+    in_thread(
+        lambda: (Study.objects.update(**long), Campaign.objects.filter(pk=Campaign.objects.first().pk).update(**long))
+    )
+    sign_in(in_thread(factories.make_superuser))
+    kinds = ("/studies/", "/runs/", "/annotate/")
+    found = ["/", *(one for one in addresses(world) if one.startswith(kinds))]
+    urls = [app_server.url(one) for one in found]
+    said = [said for url in urls if shows_a_page(page, url) for said in looked_at(page, url) if "cut" not in said]
+    assert said == [], "\n".join(said)
