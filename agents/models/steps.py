@@ -61,6 +61,10 @@ class TrajectoryStepQuerySet(models.QuerySet["TrajectoryStep"]):
         """Steps whose action is not the gold one."""
         return self.with_gold().filter(success=False)
 
+    def by_place(self) -> dict[int, int]:
+        """Place in the trajectory -> number (`pk`), of steps of one trajectory."""
+        return dict(self.order_by("seq").values_list("seq", "pk"))
+
     def with_pages(self) -> Iterator["TrajectoryStep"]:
         """The steps in order with the pages that they were decided at, of which a few are held at a time."""
         pages = ("snapshot__dictionary", "step__snapshot__dictionary", "step__raw_snapshot__dictionary")

@@ -16,7 +16,7 @@ WORD = re.compile(r"[a-z0-9][a-z0-9'&.-]*[a-z0-9]|[a-z0-9]")
 
 def tfidf(texts: list[str]) -> np.ndarray:
     """A unit TF-IDF vector for each text, shape (texts, different words); a text without words is all zeros."""
-    counts = [Counter(_topic_words(text)) for text in texts]
+    counts = [Counter(topic_words(text)) for text in texts]
     seen = Counter(word for count in counts for word in count)
     columns = {word: place for place, word in enumerate(seen)}
     rows = np.zeros((len(texts), max(1, len(columns))), dtype=np.float32)
@@ -27,5 +27,6 @@ def tfidf(texts: list[str]) -> np.ndarray:
     return rows / np.where(lengths == 0, 1, lengths)
 
 
-def _topic_words(text: str) -> list[str]:
+def topic_words(text: str) -> list[str]:
+    """The words of a text that say what it is about, in order, in lower case."""
     return [word for word in WORD.findall(text.casefold()) if word not in NO_TOPIC]

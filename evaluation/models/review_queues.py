@@ -25,11 +25,16 @@ class ReviewChoice(models.TextChoices):
     DISAGREE = "disagree", "where runs of the study disagree, at random"
     SCANNER = "scanner", "what a scanner found, at random"
     FORESEEN = "foreseen", "wrong predictions of what the recorded action does, at random"
+    NEAREST = "nearest", "nearest to a failure that was seen"
     WHOLE_RANDOM = "whole_random", "whole trajectories, at random"
     WHOLE_FAILURES = "whole_failures", "whole trajectories that failed by the metric, at random"
     WHOLE_JUDGED = "whole_judged", "whole trajectories that a judge calls a failure, at random"
     WHOLE_DISAGREE = "whole_disagree", "whole trajectories on which a judge and the metric differ, at random"
     WHOLE_LISTED = "whole_listed", "whole trajectories, in the order of a list"
+
+
+# Chosen by what scanners found, so that what people say of these tells nothing of what scanners miss.
+BY_SCANNERS = (ReviewChoice.SCANNER, ReviewChoice.NEAREST)
 
 
 class ReviewQueueQuerySet(models.QuerySet["ReviewQueue"]):
@@ -45,6 +50,14 @@ class ReviewQueue(models.Model):
     study = models.ForeignKey(Study, models.CASCADE, related_name="review_queues")
     choice = models.CharField(max_length=16, choices=ReviewChoice.choices)
     scanner = models.CharField(max_length=60, blank=True, help_text="Whose findings it asks of, where that is chosen.")
+    failure = models.ForeignKey(
+        TrajectoryStep,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="That its steps are like, where that is chosen.",
+    )
     population = models.PositiveIntegerField(help_text="Steps, or trajectories, that were chosen from.")
     said_right = models.PositiveIntegerField(help_text="Of these, how many are right by recorded gold or reward.")
     overlap = models.PositiveSmallIntegerField(default=1, help_text="People that judge each.")

@@ -126,6 +126,12 @@ class ReviewQuerySet(models.QuerySet["Review"]):
         """Annotate `representation`, the judged step's action in words, read without the rest of its trace."""
         return self.annotate(representation=KeyTextTransform("representation", KeyTransform("act", "step__trace")))
 
+    def with_alike(self) -> Self:
+        """Annotate `has_alike`: whether it is about a failed step of a study's run, so that one may ask for reviews of
+        failures like it."""
+        of_study = Exists(Run.objects.filter(pk=OuterRef("trajectory__run"), studies__isnull=False))
+        return self.annotate(has_alike=Q(of_study, step__step__isnull=False, step__success=False))
+
     def count_by_verdict(self) -> dict[str, int]:
         return dict(self.order_by().values_list("verdict").annotate(Count("pk")))
 

@@ -14,6 +14,7 @@ from agents.stages.known import silent_of_outcomes
 from annotations.models.accounts.projects import Account
 from evaluation.models import ReviewChoice, ReviewQueue, ScannedRun, ScannerAnswer, Study
 from evaluation.reviews.foreseen import Foreseen
+from evaluation.reviews.likeness import FailureLikeness
 from evaluation.reviews.wholes import WHOLE_CHOICES, WholeDraw, drawn_keys
 from evaluation.scanners import SCANNERS
 from evaluation.scanners.asking import ASKING
@@ -23,10 +24,19 @@ LARGEST, MOST_PEOPLE = 2_000, 5
 
 class StepDraw:
     """Chooses up to `size` of some stored steps, by key; the same seed draws the same ones. `found`: those in which a
-    scanner found its failure."""
+    scanner found its failure; `failure`: the one that others are like."""
 
-    def __init__(self, rows: TrajectoryStepQuerySet, size: int, seed: int, found: Collection[int] = ()) -> None:
-        self.rows, self.size, self.random, self.found = rows, size, random.Random(seed), found
+    def __init__(
+        self,
+        rows: TrajectoryStepQuerySet,
+        size: int,
+        seed: int,
+        *,
+        found: Collection[int] = (),
+        failure: int | None = None,
+    ) -> None:
+        self.rows, self.size, self.random = rows, size, random.Random(seed)
+        self.found, self.failure = found, failure
 
     def at_random(self) -> list[int]:
         return self._drawn(self.rows)
@@ -61,6 +71,10 @@ class StepDraw:
     def of_scanner(self) -> list[int]:
         return self._drawn(self.rows.failed().filter(pk__in=self.found))
 
+    def nearest(self) -> list[int]:
+        """The failure that was seen, and those most like it. ValueError where there is none."""
+        return FailureLikeness(self.rows).nearest(self.failure)[: self.size]
+
     def _drawn(self, rows: QuerySet[TrajectoryStep]) -> list[int]:
         return drawn_keys(rows, self.size, self.random)
 
@@ -72,12 +86,13 @@ CHOICES: dict[str, Callable[[StepDraw], list[int]]] = {
     ReviewChoice.DISAGREE: StepDraw.disagreements,
     ReviewChoice.SCANNER: StepDraw.of_scanner,
     ReviewChoice.FORESEEN: StepDraw.foreseen_wrongly,
+    ReviewChoice.NEAREST: StepDraw.nearest,
 }
 
 
 class QueueDemand(NamedTuple):
-    """What a queue asks for. `scanner`: whose findings, and `trajectories`: which ones, in which order, where `choice`
-    is that."""
+    """What a queue asks for. `scanner`: whose findings; `trajectories`: which ones, in which order; `failure`: the key
+    of the failed step that others are like; each where `choice` is that."""
 
     choice: str
     size: int
@@ -85,6 +100,7 @@ class QueueDemand(NamedTuple):
     seed: int = 0
     scanner: str = ""
     trajectories: Sequence[int] = ()
+    failure: int | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -102,6 +118,10 @@ class QueueDemand(NamedTuple):
             raise ValueError(f"Each is judged by 1 to {MOST_PEOPLE} people.")
         if (self.choice == ReviewChoice.WHOLE_LISTED) != bool(self.trajectories):
             raise ValueError(f"Trajectories are listed where {ReviewChoice.WHOLE_LISTED} is chosen, and only there.")
+        if (self.choice == ReviewChoice.NEAREST) != (self.failure is not None):
+            raise ValueError(f"A failed step is named where {ReviewChoice.NEAREST} is chosen, and only there.")
+        if self.choice == ReviewChoice.NEAREST and self.size < 2:
+            raise ValueError("A queue of what is like a failure holds that and at least one other: 2 steps or more.")
 
     def choose(self, study: Study) -> tuple[list[int], dict[str, int]]:
         """The keys of what is chosen, and the counts of what it was chosen from."""
@@ -112,7 +132,8 @@ class QueueDemand(NamedTuple):
         rows = TrajectoryStep.objects.filter(run__studies=study, step__isnull=False)
         seen = self._seen(study) if self.scanner else ()
         counts = {"population": rows.count(), "said_right": rows.filter(success=True).count()}
-        return CHOICES[self.choice](StepDraw(rows, self.size, self.seed, seen)), counts
+        draw = StepDraw(rows, self.size, self.seed, found=seen, failure=self.failure)
+        return CHOICES[self.choice](draw), counts
 
     def _seen(self, study: Study) -> set[int]:
         """Keys of the steps of a study in which the scanner found something."""
@@ -129,7 +150,8 @@ def make_queue(user: Account | None, study: Study, demand: QueueDemand) -> Revie
         noun = "trajectory" if demand.is_whole else "step"
         raise ValueError(f"No stored {noun} of this study can be chosen like that.")
     asked = {name: getattr(demand, name) for name in ("choice", "overlap", "seed", "scanner")}
+    asked |= {"failure_id": demand.failure, "created_by": user}
     with transaction.atomic():
-        queue = ReviewQueue.objects.create(project=study.project, study=study, created_by=user, **asked, **counts)
+        queue = ReviewQueue.objects.create(project=study.project, study=study, **asked, **counts)
         queue.ask(found)
     return queue

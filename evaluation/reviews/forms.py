@@ -8,7 +8,7 @@ from django import forms
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
-from annotations.forms import row_field
+from annotations.forms import MOST_BIG, row_field
 from evaluation.models import ReviewChoice, ReviewQueue, Study
 from evaluation.reviews.choosing import LARGEST, MOST_PEOPLE, QueueDemand
 from evaluation.reviews.deciding import ask_for_reviews
@@ -40,18 +40,23 @@ class _QueueForm(forms.Form):
 
 class ReviewQueueForm(_QueueForm):
     """Asks people to judge steps of a study, or whole trajectories. What a scanner found, and what a list shows, is
-    asked for where it is shown, so a scanner's choice is offered here only where that page's form was refused."""
+    asked for where it is shown, so a scanner's choice is offered here only where that page's form was refused; what is
+    like a failure, where a step was named."""
 
     study = forms.ModelChoiceField(Study.objects.none(), empty_label=None)
     choice = forms.CharField(label="What", widget=forms.Select)
     scanner = forms.CharField(required=False, widget=forms.HiddenInput)
+    failure = forms.IntegerField(required=False, min_value=1, max_value=MOST_BIG, widget=forms.HiddenInput)
     field_order = ("study", "choice")
 
-    def __init__(self, data: Mapping[str, Any] | None, studies: QuerySet[Study], asked: int | None) -> None:
-        super().__init__(data, initial={"study": asked})
+    def __init__(
+        self, data: Mapping[str, Any] | None, studies: QuerySet[Study], asked: Mapping[str, int | str | None]
+    ) -> None:
+        super().__init__(data, initial=dict(asked))
         row_field(self, "study").queryset = studies
         self.fields["study"].widget.choices = [(one.pk, str(one)) for one in studies[:OFFERED]]
-        left_out = [ReviewChoice.WHOLE_LISTED, *([] if self["scanner"].value() else [ReviewChoice.SCANNER])]
+        named = {ReviewChoice.SCANNER: "scanner", ReviewChoice.NEAREST: "failure"}
+        left_out = [ReviewChoice.WHOLE_LISTED, *(choice for choice, name in named.items() if not self[name].value())]
         offered = [row for row in ReviewChoice.choices if row[0] not in left_out]
         steps = [(key, f"steps, {words}") for key, words in offered if key not in WHOLE_CHOICES]
         wholes = [(key, words) for key, words in offered if key in WHOLE_CHOICES]
@@ -62,6 +67,8 @@ class ReviewQueueForm(_QueueForm):
         if not self.is_valid():
             return None
         asked = dict(self.cleaned_data)
+        if asked["choice"] != ReviewChoice.NEAREST:  # chosen instead, though the form was opened at a failure
+            asked["failure"] = None
         return self._store(user, asked.pop("study"), QueueDemand(**asked))
 
 

@@ -99,7 +99,7 @@ class ReviewQueueSerializer(serializers.ModelSerializer):
     class Meta:
         model = ReviewQueue
         fields = [
-            *("id", "project", "study", "choice", "noun", "scanner", "size", "overlap", "population"),
+            *("id", "project", "study", "choice", "noun", "scanner", "failure", "size", "overlap", "population"),
             "seed",
             *("created_by", "created_at"),
         ]
@@ -121,6 +121,13 @@ class ReviewQueueRequestSerializer(RequestSerializer):
         max_length=LARGEST,
         default=[],
         help_text="For whole_listed: which ones, in the order in which people are asked.",
+    )
+    failure = serializers.IntegerField(
+        min_value=1,
+        max_value=2**63 - 1,
+        allow_null=True,
+        default=None,
+        help_text="For nearest: which failed step the others are like, by its id.",
     )
     size = serializers.IntegerField(min_value=1, max_value=LARGEST, default=50, help_text="How many at most.")
     overlap = serializers.IntegerField(min_value=1, max_value=MOST_PEOPLE, default=1, help_text="People for each.")

@@ -11,7 +11,8 @@ from annotations.access import rules
 from annotations.access.rules import User
 from annotations.models import Project
 from evaluation.metrics.judged import EstimatedRate, wilson
-from evaluation.models import Review, ReviewChoice, ReviewReason, ReviewTask, ReviewVerdict, ScannedRun
+from evaluation.models import Review, ReviewReason, ReviewTask, ReviewVerdict, ScannedRun
+from evaluation.models.review_queues import BY_SCANNERS
 from evaluation.scanners import SCANNERS
 from evaluation.scanners.definition import Scanner
 
@@ -100,12 +101,10 @@ def _vote(scanner: Scanner, verdict: str, reason: str) -> bool | None:
 def _judged(user: User, project: Project) -> dict[int, _JudgedStep]:
     """The failed steps of a project that people judged, by key, with what they said."""
     tasks = ReviewTask.objects.filter(step=OuterRef("step"))
-    by_scanner = tasks.filter(queue__choice=ReviewChoice.SCANNER)
+    by_scanner = tasks.filter(queue__choice__in=BY_SCANNERS)
     rows = Review.objects.standing().filter(trajectory__run__dataset__project=project, step__success=False)
     rows = rules.gold_filter(user, rows, "trajectory__conversation__split", "trajectory__run__dataset__project")
-    rows = rows.annotate(
-        by_scanner=Exists(by_scanner), otherwise=Exists(tasks.exclude(queue__choice=ReviewChoice.SCANNER))
-    )
+    rows = rows.annotate(by_scanner=Exists(by_scanner), otherwise=Exists(tasks.exclude(queue__choice__in=BY_SCANNERS)))
     said: dict[tuple[int, int, bool], list[tuple[str, str]]] = defaultdict(list)
     columns = ("step", "trajectory__run", "by_scanner", "otherwise", "verdict", "reason__text")
     for step, run, scanner, other, verdict, reason in rows.values_list(*columns):

@@ -7,6 +7,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -33,8 +34,9 @@ LONGEST_CSV = 100_000
 @never_cache
 @require_http_methods(["GET", "POST"])
 def of_trajectory(request: HttpRequest, pk: int) -> JsonResponse:
-    """The reviews of a trajectory as JSON, and what this person may say of it; POST stores theirs: {seq: null for the
-    whole of it, verdict, reason, comment, region}. Errors as {error}."""
+    """The reviews of a trajectory as JSON, what this person may say of it, and where they may ask for failures like its
+    failed steps (`alike`, followed by one of `failed`); POST stores theirs: {seq: null for the whole of it, verdict,
+    reason, comment, region}. Errors as {error}."""
     rows = Trajectory.objects.select_related("run__dataset__project", "conversation")
     found = get_object_or_404(rules.visible(request.user, rows), pk=pk)
     project, user = found.run.dataset.project, signed_in(request)
@@ -47,9 +49,12 @@ def of_trajectory(request: HttpRequest, pk: int) -> JsonResponse:
             return JsonResponse({"error": str(error)}, status=400)
     may = rules.can(request.user, "review", project)
     given = Review.objects.filter(trajectory=found)
+    asks = rules.can(request.user, "manage", project) and found.run.newest_study() is not None
     return JsonResponse(
         {
             "may": may,
+            "alike": f"{reverse('review-queues')}?failure=",
+            "failed": found.steps.failed().by_place() if asks else {},
             "verdicts": [{"key": key, "label": label} for key, label in ReviewVerdict.choices],
             "reasons": [_reason(one) for one in ReviewReason.objects.ensured_for(project).offered()] if may else [],
             "reviews": [_review_row(one, user.pk) for one in given.standing().with_people()],
@@ -98,13 +103,15 @@ def reviews(request: HttpRequest) -> HttpResponse:
         raise Http404
     found: Any = chosen.qs
     counts = found.count_by_verdict()
+    managed = rules.projects(request.user, "manage")
     context = {
         "page": page_of(request, found),
         "filter": chosen,
         "counts": [(key, label, counts.get(key, 0)) for key, label in ReviewVerdict.choices],
         "total": sum(counts.values()),
         "is_filtered": any(request.GET.get(name) for name in chosen.filters),
-        "managed": rules.projects(request.user, "manage"),
+        "managed": managed,
+        "managed_ids": {project.pk for project in managed},
         "may": rules.projects(request.user, "review").exists(),
     }
     return render(request, "evaluation/reviews.html", context)
@@ -142,7 +149,7 @@ def _csv_row(one: Review) -> dict[str, Any]:
 
 
 def _visible(request: HttpRequest) -> QuerySet[Review]:
-    rows = rules.visible(request.user, Review.objects.standing().with_representation())
+    rows = rules.visible(request.user, Review.objects.standing().with_representation().with_alike())
     rows = rules.gold_filter(request.user, rows, "trajectory__conversation__split", "trajectory__run__dataset__project")
     shown = rows.select_related("trajectory__run__dataset", "trajectory__conversation", "step", "reason", "reviewer")
     return shown.defer("step__trace", "step__candidate_ids", "step__candidate_scores", "step__branches")

@@ -43,6 +43,8 @@ const MEANING = {
  *   verdicts: {key: string, label: string}[],
  *   reasons: {id: number, verdict: string, text: string}[],
  *   reviews: Review[],
+ *   alike: string,
+ *   failed: Record<string, number>,
  * }} Answer
  */
 
@@ -65,6 +67,7 @@ export class ReviewBar {
   #region = make("button.btn", { type: "button", "aria-pressed": "false" }, "Region ", make("kbd", {}, "m"));
   #chips = make("span.chips", { role: "group", "aria-label": "Regions that others mean" });
   #others = make("span.others.clip");
+  #alike = make("a.btn", { title: "Ask for reviews of failures like this one" }, "Alike ", make("kbd", {}, "l"));
   /** The review whose region stays outlined when nothing points at it any more. @type {Review | null} */
   #opened = null;
 
@@ -86,6 +89,9 @@ export class ReviewBar {
     this.verdicts = [];
     /** @type {Answer["reasons"]} */
     this.reasons = [];
+    this.alike = "";
+    /** The numbers of the failed steps by their places, where one may ask for failures like them. @type {Answer["failed"]} */
+    this.failed = {};
     this.isOpen = false;
     /** @type {Promise<unknown>} */
     this.saving = Promise.resolve();
@@ -111,7 +117,20 @@ export class ReviewBar {
       ["v", "Comment beside the verdict", () => this.#comment.focus()],
       ["m", "Region of the page that you mean", () => this.#editRegion()],
       ["w", "Review the step, or the whole trajectory", () => this.#turn()],
+      ...(Object.keys(this.failed).length ? [this.#command] : []),
     ];
+  }
+
+  /** @returns {[string, string, () => void]} */
+  get #command() {
+    return ["l", "Ask for reviews of failures like this one", () => this.#askAlike()];
+  }
+
+  /** What was said is kept first. */
+  async #askAlike() {
+    await this.saving;
+    if (this.#alike.hidden) this.options.say("Only a failed step has failures like it");
+    else location.assign(this.#alike.href);
   }
 
   /** Those of a step, or (null) of the whole, own first. @param {number | null} seq */
@@ -127,11 +146,13 @@ export class ReviewBar {
   }
 
   /** @param {Answer} answer */
-  #take({ may, verdicts, reasons, reviews }) {
+  #take({ may, verdicts, reasons, reviews, alike, failed }) {
     const first = !this.isOpen;
     this.verdicts = verdicts;
     this.reasons = reasons;
     this.reviews = reviews;
+    this.alike = alike;
+    this.failed = failed;
     this.isOpen = may;
     if (first && may) this.#build();
     this.#fill();
@@ -159,7 +180,7 @@ export class ReviewBar {
     for (const control of [this.#comment, this.#region]) this.#point(control, () => this.#own());
     const verdicts = make("span.verdicts", { role: "group", "aria-label": "Verdict" }, ...this.#buttons);
     const said = [verdicts, this.#reason, this.#comment, this.#region];
-    this.root.replaceChildren(make("b", {}, "Review"), this.#about, ...said, this.#chips, this.#others);
+    this.root.replaceChildren(make("b", {}, "Review"), this.#about, ...said, this.#chips, this.#others, this.#alike);
   }
 
   /** From the step that is shown to the whole trajectory, or back. */
@@ -188,6 +209,9 @@ export class ReviewBar {
       return;
     }
     const own = said.find((one) => one.own);
+    const failure = this.failed[this.#subject ?? -1];
+    this.#alike.hidden = !failure;
+    this.#alike.href = `${this.alike}${failure}`;
     this.#about.setAttribute("aria-pressed", String(this.isWhole));
     this.#about.title = this.isWhole ? "Review the step instead" : "Review the whole trajectory instead of the step";
     for (const button of this.#buttons) {
