@@ -124,6 +124,7 @@ PAGES = {
     "annotate-organise": get("campaigns", ADMINS),
     "annotate-organise-change": post("campaigns", ADMINS),
     "annotate-organise-propose": post("campaigns", ADMINS),
+    "annotate-organise-peek": get("campaigns", ADMINS),
     "annotate-open-work": post("campaigns", ADMINS),
     "annotate-item": get("assignments"),
     "annotate-document": get("assignments"),

@@ -1,4 +1,4 @@
 """Organise: which single tasks become one conversation.
 
-May import `access`, `campaigns`, `campaigns/propose`, `desk`, `models`, `models/accounts` and `text`.
+May import `access`, `campaigns`, `campaigns/propose`, `desk`, `dom`, `models`, `models/accounts`, `pages` and `text`.
 """

@@ -20,6 +20,7 @@ class OrganiseRows:
         return {
             "change": reverse("annotate-organise-change", args=[self.campaign.pk]),
             "propose": reverse("annotate-organise-propose", args=[self.campaign.pk]),
+            "peek": reverse("annotate-organise-peek", args=[self.campaign.pk]),
             "tasks": self.tasks(),
             "sessions": self.sessions(),
             "proposals": self.proposals(),

@@ -4,7 +4,8 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotations.access.json_input import BadJson, read_object
 from annotations.access.people import signed_in
@@ -13,6 +14,7 @@ from annotations.campaigns.views import managed_campaign
 from annotations.models import Campaign
 from annotations.text.amounts import amount
 from annotations.work.organise.layouts import ChangeRefused
+from annotations.work.organise.peeks import BadPeek, Peeks
 from annotations.work.organise.rows import OrganiseRows
 from annotations.work.organise.sessions import Organising, suggest
 
@@ -59,6 +61,18 @@ def propose(request: HttpRequest, pk: int) -> JsonResponse:
     said = f"{amount(len(rows), 'session')} proposed." if rows else "No leftovers go together."
     state_url = reverse("job-state", args=[job.pk]) if job else None
     return JsonResponse({"said": said, "proposals": rows, "job": state_url})
+
+
+@never_cache
+@require_GET
+def peek(request: HttpRequest, pk: int) -> JsonResponse:
+    """What recorded pages of some tasks look like, `{"pages": [{task, page, pages, did, still}, …]}`; 400 for
+    an address that names none."""
+    campaign = managed_campaign(request, pk)
+    try:
+        return JsonResponse({"pages": Peeks(request, campaign).rows()})
+    except BadPeek as error:
+        return JsonResponse({"error": str(error)}, status=400)
 
 
 @require_POST

@@ -5,17 +5,29 @@ import { bind } from "../shared/keys.js";
 import { Refused, SignedOut, call } from "../shared/server.js";
 import { drawLeft, drawRight } from "./rows.js";
 import { bindDragging } from "./drag.js";
+import { Peek } from "./peek.js";
 
 /** @typedef {import("./rows.js").Task} Task */
 /** @typedef {import("./rows.js").SessionRow} SessionRow */
 /** @typedef {import("./rows.js").ProposalRow} ProposalRow */
+/**
+ * What the page starts from, with the addresses that it asks.
+ * @typedef {{
+ *   tasks: Task[],
+ *   sessions: SessionRow[],
+ *   proposals: ProposalRow[],
+ *   change: string,
+ *   propose: string,
+ *   peek: string,
+ * }} PageState
+ */
 
 const TOAST_MS = 12_000;
 const POLL_MS = 2_000;
 const FOLLOWED = 60; // polls, then the proposals by words stay
 /** @param {string} id */
 const element = (id) => the(document, `#${id}`);
-/** @type {{tasks: Task[], sessions: SessionRow[], proposals: ProposalRow[], change: string, propose: string}} */
+/** @type {PageState} */
 const state = JSON.parse(element("state").textContent);
 const tasks = new Map(state.tasks.map((task) => [task.id, task]));
 const sessions = new Map(state.sessions.map((session) => [session.id, session]));
@@ -27,6 +39,7 @@ const right = element("right");
 const site = /** @type {HTMLSelectElement} */ (document.getElementById("site"));
 const find = /** @type {HTMLInputElement} */ (document.getElementById("find"));
 const toast = element("toast");
+const peek = new Peek(state.peek, tasks);
 /** What takes the last change back. @type {object | null} */
 let undo = null;
 let toastTimer = 0;
@@ -151,6 +164,13 @@ function chosen() {
   }
   const task = cursor()?.dataset.task;
   return task ? [Number(task)] : [];
+}
+
+/** The tasks that a row stands for. @param {HTMLElement} row */
+function tasksOf({ dataset: { task, proposal, session } }) {
+  if (task) return [Number(task)];
+  const of = proposal ? proposals.get(Number(proposal)) : sessions.get(Number(session));
+  return of?.tasks ?? [];
 }
 
 /** The session of the cursor, and the place in it where something would be put. */
@@ -323,11 +343,13 @@ element("organise").addEventListener("click", (event) => {
   else if (row && (event.ctrlKey || event.metaKey || around(event, ".mark"))) {
     row.focus();
     mark();
-  } else row?.focus();
+  } else (row ?? around(event, ".proposal")?.querySelector("[data-row]"))?.focus();
 });
 element("organise").addEventListener("focusin", () => {
   const row = cursor();
-  if (row) element("detail").textContent = the(row, ".said, .why").textContent;
+  if (!row) return;
+  element("detail").textContent = the(row, ".said, .why").textContent;
+  peek.look(tasksOf(row));
 });
 bindDragging({ marked, act, sessions });
 element("propose").addEventListener("click", propose);
