@@ -81,6 +81,28 @@ def test_entities_are_names_numbers_quotes_and_typed_values() -> None:
     assert found == {"new york": "New York", "04/15": "04/15", "hamilton": "Hamilton", "main st": "Main St"}
 
 
+def test_a_part_of_what_is_said_already_is_not_said_again() -> None:
+    first, second = task(1, "Find the trip Ulla of Vinge.", "Vinge"), task(2, "Cancel the trip Ulla of Vinge.", "Vinge")
+    (suggestion,) = suggest([first, second])
+    assert suggestion.why.startswith("same site, both mention Ulla of Vinge; ")
+
+
+@pytest.mark.parametrize("number", ["40", "$40", "2.50", "1,299", "100"])
+def test_a_number_alone_is_no_reason_as_it_may_count_different_things(number: str) -> None:
+    jacket, room = f"Find a jacket in size {number}.", f"Show rooms with a view below {number} a night."
+    tasks = [task(1, jacket, number), task(2, room)]
+    assert entities(tasks[0]) == {}
+    assert not any(number in suggestion.why for suggestion in suggest(tasks, rules=Rules(related=0, alike=0)))
+    assert keys(tasks) == []
+
+
+@pytest.mark.parametrize("number", ["04/15", "17:30", "2024-05-01", "48104", "555-0199", "(734) 555-0199"])
+def test_a_date_a_time_or_a_code_is_one_thing_and_joins(number: str) -> None:
+    tasks = [task(1, f"Find a table on {number} for two."), task(2, f"Cancel the table on {number}.", number)]
+    (suggestion,) = suggest(tasks)
+    assert "both mention " in suggestion.why
+
+
 def test_what_most_tasks_of_a_site_mention_tells_nothing() -> None:
     words = "shoes hats coats socks gloves belts scarves boots".split()
     tasks = [task(key, f"buy {word} at Target") for key, word in enumerate(words)]

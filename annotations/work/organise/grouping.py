@@ -17,6 +17,8 @@ from annotations.text.tfidf import Vectorise, tfidf
 SHOWN = 3  # entities that a reason names
 QUOTED = re.compile(r"[\"“”]([^\"“”]{2,60})[\"“”]|(?<!\w)'([^']{2,60})'(?!\w)")
 NUMBER = re.compile(r"(?<![\w.])\$?\d[\d,./:-]*\d\b")
+# A date, a time, a code or a number of five digits and more is one thing; "40" is a size here and a price there.
+TELLING_NUMBER = re.compile(r"\d+[/:-].*\d|(?:\D*\d){5,}")
 NAME = re.compile(r"\b[A-Z][\w&'-]*+(?:\s++(?:(?:of|the|and|de|la)\s*+)?[A-Z][\w&'-]*+)*+")
 
 
@@ -98,9 +100,14 @@ def entities(task: TaskFacts) -> dict[str, str]:
     kept: dict[str, str] = {}
     for entity in found:
         folded = " ".join(entity.casefold().split())
-        if len(folded) > 1 and folded not in NO_TOPIC and folded not in site:
+        if len(folded) > 1 and folded not in NO_TOPIC and folded not in site and _tells(folded):
             kept.setdefault(folded, " ".join(entity.split()))
     return kept
+
+
+def _tells(folded: str) -> bool:
+    """Whether two tasks that mention this have something in common: a number alone may count different things."""
+    return any(letter.isalpha() for letter in folded) or TELLING_NUMBER.match(folded.lstrip("$€£ ")) is not None
 
 
 def _of_site(tasks: list[TaskFacts], vectors: Vectorise, rules: Rules) -> list[Suggestion]:
@@ -156,15 +163,21 @@ def _suggestion(tasks: list[TaskFacts], group: Sequence[int], links: list[Link],
 
 def _why(links: list[Link], numbers: dict[int, int], score: float, is_similar: bool) -> str:
     """The reason of a suggestion: "same site, both mention Boston; similar wish (0.62)"."""
-    common = [word for word in links[0].shared if all(word in link.shared for link in links)]
+    of_all = [word for word in links[0].shared if all(word in link.shared for link in links)]
+    common = _longest(of_all)
     everybody = "both" if len(numbers) == 2 else f"all {len(numbers)}"
     reasons = [f"{everybody} mention {_listed(common[:SHOWN])}"] if common else []
     for link in sorted(links, key=lambda link: (numbers[link.first], numbers[link.second])):
-        if further := [word for word in link.shared if word not in common]:
+        if further := _longest([word for word in link.shared if word not in of_all]):
             who = f"tasks {numbers[link.first]} and {numbers[link.second]}"
             reasons.append(f"{who} mention {_listed(further[:SHOWN])}")
     wish = "similar" if is_similar else "related"
     return f"{', '.join(['same site', *reasons])}; {wish} wish ({score:.2f})"
+
+
+def _longest(words: Sequence[str]) -> list[str]:
+    """The words that do not stand in another one: "Vinge" says nothing beside "NL-31-TORSK of Vinge"."""
+    return [one for one in words if not any(one != other and f" {one} " in f" {other} " for other in words)]
 
 
 def _listed(words: Sequence[str]) -> str:
