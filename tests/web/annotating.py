@@ -60,6 +60,20 @@ def press(page: Page, keys: str) -> None:
         page.keyboard.press(key)
 
 
+def pasted(page: Page, characters: int) -> bool:
+    """Whether the field that has the focus leaves it to the browser to paste a text as long as this."""
+    done: bool = page.evaluate(
+        """characters => {
+          const pasted = new DataTransfer();
+          pasted.setData("text/plain", "x".repeat(characters));
+          const options = { clipboardData: pasted, bubbles: true, cancelable: true };
+          return document.activeElement.dispatchEvent(new ClipboardEvent("paste", options));
+        }""",
+        characters,
+    )
+    return done
+
+
 def expect_saved(page: Page) -> None:
     expect(page.locator("#saved")).to_have_text(re.compile(r"^Saved \d\d:\d\d:\d\d · v\d+$"))
 

@@ -14,6 +14,7 @@ from annotations.work.verify import verdicts
 from tests import factories
 from tests.annotations.work_world import make_edit, make_rewrite, make_verification
 from tests.signed_in import client_of
+from tests.web.annotating import pasted
 from tests.web.reading import source
 
 expect.set_options(timeout=15_000)
@@ -183,6 +184,48 @@ def test_a_rewrite_is_returned_and_accepted_without_the_mouse(app_server, page: 
     expect(page).to_have_url(app_server.url("/annotate/"))
     subject.refresh_from_db()
     assert subject.review == "passed"
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_a_verifier_is_led_on_from_verdict_to_verdict_and_after_the_last_one(app_server, page: Page, sign_in):
+    campaign = factories.make_campaign()
+    first = make_verification(make_rewrite(factories.make_session(campaign)))
+    second = make_verification(make_rewrite(factories.make_session(campaign)), user=first.user, state="assigned")
+    sign_in(first.user)
+    page.goto(app_server.url(f"/annotate/verify/{first.pk}/"))
+    for verification in (first, second):
+        page.wait_for_url(app_server.url(f"/annotate/verify/{verification.pk}/"))
+        expect(page.locator("#return")).to_be_enabled()
+        expect(page.locator("#led-on")).to_have_count(0)
+        for key in ("5", "r"):
+            page.keyboard.press(key)
+        page.keyboard.type("The price is lost.")
+        page.keyboard.press("Control+Enter")
+    expect(page.locator("#status")).to_contain_text("You have judged this round")
+    expect(page.locator("#led-on")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(app_server.url("/annotate/"))
+    assert [one.given.get().outcome for one in (first, second)] == ["return", "return"]
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_a_reason_that_is_too_long_to_paste_is_said_and_not_cut(app_server, page: Page, sign_in):
+    verification = make_verification()
+    sign_in(verification.user)
+    page.goto(app_server.url(f"/annotate/verify/{verification.pk}/"))
+    expect(page.locator("#return")).to_be_enabled()
+    page.locator("#reason").fill("Mind: ")
+    assert pasted(page, 20_000) is False, "the browser must not paste a part of it"
+    expect(page.get_by_role("alert").filter(has_text="Not pasted")).to_have_text(
+        "Not pasted: it has 20,000 characters, and 4,994 more fit here."
+    )
+    expect(page.locator("#reason")).to_have_value("Mind: ")
+    assert pasted(page, 4_994) is True, "what fits is left to the browser"
+    assert pasted(page, 4_995) is False
 
 
 def marked(page: Page) -> list[str]:

@@ -1,5 +1,6 @@
 // A text that grows with what is written in it; marks are drawn behind it, at the places that they are about.
 import { make } from "../shared/elements.js";
+import { refusedPaste } from "../shared/too_long.js";
 import { moved } from "./diff.js";
 
 const MOST = 10_000; // characters of one text, as the server takes them
@@ -73,15 +74,10 @@ export class Editor {
     if (before !== this.area.value) this.onEdit(before, this.area.value);
   }
 
-  /** A browser cuts what does not fit without a word: nothing is pasted then, and it is said. @param {ClipboardEvent} event */
+  /** @param {ClipboardEvent} event */
   #pasted(event) {
-    const pasted = event.clipboardData?.getData("text/plain") ?? "";
-    const { start, end } = this.selection;
-    const room = MOST - (this.area.value.length - (end - start));
-    if (pasted.length <= room) return;
-    event.preventDefault();
-    const [have, fit] = [pasted.length, Math.max(0, room)].map((count) => count.toLocaleString("en-GB"));
-    this.onTooLong(`Not pasted: it has ${have} characters, and ${fit} more fit here.`);
+    const why = refusedPaste(event);
+    if (why) this.onTooLong(why);
   }
 
   #typed() {

@@ -1,6 +1,7 @@
 // Every page: the sheet of keys, going to sections, the theme, menus that close, wide tables, times in the reader's clock.
 import { bind, bindElements, listed, shown } from "./keys.js";
 import { saveTables } from "./table_csv.js";
+import { watchPastes } from "./too_long.js";
 import { followTables } from "./wide.js";
 
 /** @param {string} tag */
@@ -83,6 +84,7 @@ document.addEventListener("mouseover", tellClipped);
 document.addEventListener("focusin", tellClipped);
 followTables();
 saveTables();
+watchPastes();
 for (const button of document.querySelectorAll("[data-theme-choice]")) {
   button.addEventListener("click", () => chooseTheme(button.dataset.themeChoice ?? ""));
 }
