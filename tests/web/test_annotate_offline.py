@@ -3,11 +3,13 @@
 import re
 import time
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
+from annotations.edits import saving
 from annotations.models import Assignment, Edit
 from tests import factories
 from tests.web.annotating import begun, expect_saved, expect_texts, open_item, press, texts
@@ -153,6 +155,74 @@ def test_a_clash_of_two_tabs_is_decided_by_the_person(app_server, page, browser_
     assert texts(assignment)[0] == "Theirs and mine."
     said = list(Edit.objects.filter(assignment=assignment).order_by("version").values_list("before", "after"))
     assert said == [(ORIGINAL, "Theirs."), ("Theirs.", "Theirs and mine.")]
+
+
+SEEN_FROM_NOW_ON = """() => {
+  const line = document.querySelector("#saved");
+  window.headers = [line.textContent];
+  new MutationObserver(() => window.headers.push(line.textContent))
+    .observe(line, { childList: true, characterData: true, subtree: true });
+}"""
+
+
+@pytest.mark.slow
+def test_while_a_conflict_is_open_the_header_does_not_say_saved(app_server, page, browser_context, sign_in) -> None:
+    """Not while the question is there, not once it is put off, and not when another place is written meanwhile."""
+    assignment = begun()
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)
+    other = browser_context.new_page()
+    open_item(app_server, other, assignment)
+    write(other, 0, "Theirs.")
+    expect_saved(other)
+    write(page, 0, "Mine.")
+    expect(page.locator("#conflict")).to_be_visible()
+    page.evaluate(SEEN_FROM_NOW_ON)
+    page.keyboard.press("Escape")
+    write(page, 1, "Another place.")
+    expect_texts(page, assignment, ["Theirs.", "Another place."])
+    expect(page.locator("#saved")).to_contain_text("Not saved: 1 place to decide")
+    expect(page.locator("#conflict")).to_be_hidden()  # whoever decides later is not asked again at each save
+    assert not [said for said in page.evaluate("window.headers") if said.startswith("Saved")]
+    page.locator("#rows").get_by_role("button", name="Decide").click()
+    expect(page.locator("#conflict")).to_be_visible()
+    page.wait_for_timeout(PAUSE)
+    page.keyboard.press("3")
+    expect_saved(page)
+    assert texts(assignment) == ["Mine.", "Another place."]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_own", [True, False], ids=["own second tab", "another person"])
+def test_somebody_else_is_said_of_another_person_and_not_of_ones_own_second_tab(
+    app_server, page, browser_context, sign_in, is_own
+) -> None:
+    assignment = begun()
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)
+    browser_context.set_offline(True)
+    write(page, 0, "Mine.")
+    expect(page.locator("#saved")).to_contain_text("1 change kept here")
+    mine = Assignment.objects.get(pk=assignment.pk)
+    if is_own:
+        taken = mine.take(assignment.user)
+    else:
+        Assignment.objects.filter(pk=assignment.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+        taken = mine.take(factories.make_user("annotator", assignment.item.session.campaign.project))
+    part = taken.parts.order_by("pk").first()
+    theirs = {"op_id": str(uuid4()), "kind": "text", "step": part.first_step_id, "field": "instruction"}
+    theirs |= {"before": ORIGINAL, "after": "Theirs."}
+    saving.save(taken, taken.user, str(taken.lease_token), taken.version, [theirs])
+    if not is_own:
+        Assignment.objects.filter(pk=assignment.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    browser_context.set_offline(False)
+    if not is_own:
+        page.locator("#notice").get_by_role("button", name="Take over").click()
+    expect(page.locator("#conflict")).to_be_visible()
+    page.keyboard.press("Escape")
+    own, others = "You changed this in another window too.", "Somebody else changed this too."
+    expect(page.locator("#rows")).to_contain_text(own if is_own else others)
+    expect(page.locator("#rows")).not_to_contain_text(others if is_own else own)
 
 
 @pytest.mark.slow

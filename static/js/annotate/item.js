@@ -195,8 +195,8 @@ function decideNext() {
   );
 }
 
-/** @param {{others: {step: number, who: string}[]}} answer */
-function answered({ others }) {
+/** What was put off is asked again by a key alone: whoever decides later is not interrupted at each save. @param {{conflicts: object[], others: {step: number, who: string}[]}} answer */
+function answered({ conflicts: found, others }) {
   render();
   const last = others.at(-1);
   if (last) {
@@ -205,7 +205,7 @@ function answered({ others }) {
     const word = rows.field === "rewrite" ? "turn" : "part";
     say(`${who}: ${parts.length > 1 ? `${word}s` : word} ${parts.join(", ")}`);
   }
-  decideNext();
+  if (found.length) decideNext();
 }
 
 /** @param {"undo" | "redo"} which */
