@@ -8,7 +8,7 @@ import pytest
 from annotations.desk import moving_on
 from annotations.edits import saving
 from annotations.edits.edit_ops import Content
-from annotations.models import Assignment, NotFree, NotReady, Part, SentBack, Session
+from annotations.models import DEFAULT_RUBRIC, Assignment, NotFree, NotReady, Part, SentBack, Session
 from annotations.work.rewrite.carrying import carried
 from annotations.work.verify import verdicts
 from tests import factories
@@ -126,6 +126,25 @@ def test_a_defect_of_the_cuts_goes_to_who_made_them(chain: Chain) -> None:
 def test_a_defect_of_the_wording_goes_to_the_rewriter_alone(chain: Chain) -> None:
     chain.judge("return", "unnatural")
     assert states(chain.decomposition, chain.rewrite) == [("submitted", "", 1), ("in_progress", "returned", 2)]
+
+
+@pytest.mark.parametrize("entry", DEFAULT_RUBRIC, ids=lambda entry: entry["code"])
+def test_whatever_of_the_rubric_is_wrong_goes_where_it_can_be_mended_and_passes(chain: Chain, entry) -> None:
+    """Three of the six are about cuts: as rewrites whose cuts were fixed, they could not be mended."""
+    chain.judge("return", entry["code"])
+    if entry["stage"] == "decompose":
+        waits = [("in_progress", "returned", 2), ("waiting", "returned", 2)]
+        assert states(chain.decomposition, chain.rewrite) == waits
+        chain.move_cut()
+        moving_on.submit(chain.fresh(chain.decomposition))
+    else:
+        assert states(chain.decomposition, chain.rewrite) == [("submitted", "", 1), ("in_progress", "returned", 2)]
+        chain.write(chain.rewrite, chain.writer, 3, "rewrite", "And I'd like to buy those.")
+    moving_on.submit(chain.fresh(chain.rewrite))
+    chain.judge("accept")
+    assert states(chain.rewrite) == [("submitted", "passed", 2)]
+    kept = chain.fresh(chain.rewrite).ordered_parts()
+    assert kept[0].rewrite == "Shoes, please.", "nobody wrote it again"
 
 
 @pytest.mark.slow
