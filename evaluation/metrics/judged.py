@@ -115,15 +115,22 @@ def labels_wanted(said_right: int, n: int, calibration: JudgedByPeople, width: f
 def sampled_rate(said_right: int, n: int, looked_at: int, too_strict: int, too_lenient: int) -> EstimatedRate:
     """The true rate of `n` things of which the judge called `said_right` right, by a random part of `looked_at` of
     them: in it, the judge called `too_strict` wrong that people found right, and `too_lenient` the other way. Bounds
-    by MOVER from Wilson's of the two shares, less wide the more of all was looked at; 0 to 1 where nothing was."""
+    by MOVER from Wilson's of the two shares with their correlation (they go against each other, as no thing has both
+    errors), less wide the more of all was looked at; 0 to 1 where nothing was."""
     if not looked_at or not n:
         return EstimatedRate(said_right / n if n else 0.0, 0.0, 1.0, 0)
     strict, lenient = wilson(too_strict, looked_at), wilson(too_lenient, looked_at)
     value = said_right / n + strict.value - lenient.value
     unseen = sqrt(max(0.0, 1 - looked_at / n))
-    low = unseen * sqrt((strict.value - strict.low) ** 2 + (lenient.high - lenient.value) ** 2)
-    high = unseen * sqrt((strict.high - strict.value) ** 2 + (lenient.value - lenient.low) ** 2)
+    rest = (1 - strict.value) * (1 - lenient.value)
+    against = sqrt(strict.value * lenient.value / rest) if rest else 1.0  # how much they do: minus their correlation
+    low = unseen * _length(strict.value - strict.low, lenient.high - lenient.value, against)
+    high = unseen * _length(strict.high - strict.value, lenient.value - lenient.low, against)
     return EstimatedRate(_within(value), _within(value - low), _within(value + high), looked_at)
+
+
+def _length(one: float, other: float, against: float) -> float:
+    return sqrt(one**2 + other**2 + 2 * against * one * other)
 
 
 def _within(share: float) -> float:

@@ -48,8 +48,10 @@ def test_the_raw_rate_of_the_same_judge_does_not() -> None:
     assert hits / SIMULATIONS < 0.05
 
 
-@pytest.mark.parametrize(("strict", "lenient"), [(0.05, 0.02), (0.15, 0.1), (0.0, 0.08)])
+@pytest.mark.parametrize(("strict", "lenient"), [(0.05, 0.02), (0.15, 0.1), (0.0, 0.08), (0.25, 0.2)])
 def test_a_random_part_tells_the_rate_of_all(strict: float, lenient: float) -> None:
+    """With errors of both kinds as well, which go against each other: taken as independent, the intervals of the
+    second and the last held the truth in 93 and 91 of 100."""
     draw = np.random.default_rng(11)
     n, looked_at, hits = 1_000, 250, 0
     for _ in range(SIMULATIONS):
@@ -61,7 +63,7 @@ def test_a_random_part_tells_the_rate_of_all(strict: float, lenient: float) -> N
             int(said.sum()), n, looked_at, int((truth & ~said)[part].sum()), int((~truth & said)[part].sum())
         )
         hits += found.low <= truth.mean() <= found.high
-    assert 0.93 <= hits / SIMULATIONS <= 0.985  # without errors of one kind, Wilson's bound is a little wide
+    assert 0.94 <= hits / SIMULATIONS <= 0.97
 
 
 def test_looking_at_everything_leaves_no_doubt() -> None:
