@@ -50,6 +50,13 @@ class TurnEnd:
     asked: int = 0  # how many questions the agent asked
     needed: bool = False  # the user has left something out on purpose
     told_after: int | None = None  # steps before the user first told what was left out; None: never
+    # Of a user that is a language model; by the worker, as environments ask none.
+    spoken: bool = False
+    answers: int = 0  # to questions
+    leaks: int = 0  # of these: they told what was left out though no question had asked for it
+    said_unasked: bool = False  # their instruction told it already
+    content: bool | None = None  # what they say of the turn; None: nothing that can be read
+    stood_in: int = 0  # times that the scripted user's words stood in for theirs, as a reply was of no use
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ def window_of(view: WindowView, episode: LiveEpisode) -> dict[str, Any]:
     assert episode.view is not None
     names = [[node, name] for node, name in episode.view.names.items() if name.strip()]
     fields = [asdict(one) for one in view.fields]
-    place = {"url": episode.view.url, "instruction": episode.turn.instruction, "is_free": episode.is_free}
+    place = {"url": episode.view.url, "instruction": episode.instruction, "is_free": episode.is_free}
     return place | {"width": view.width, "height": view.height, "fields": fields, "names": names[:MOST_NAMES]}
 
 

@@ -1,10 +1,12 @@
 """Datasets of goals: conversations without recorded steps, each an episode of a task with a seed."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
 from agents.environments.protocol import Environment, EpisodeStart
+from agents.live.chosen_users import ChosenUser
 from annotations.corpus.store import ConversationStore
 from annotations.datasets.records import ConversationRecord, TurnRecord
 from annotations.models import Conversation, Dataset, Project, Split
@@ -17,10 +19,19 @@ CHANGED_AT_ONCE = 500
 MOST_GOALS = 20_000
 
 
-def new_goals(project: Project, name: str, environment: str, steps: int = STEPS, seconds: int = SECONDS) -> Dataset:
+def new_goals(
+    project: Project,
+    name: str,
+    environment: str,
+    steps: int = STEPS,
+    seconds: int = SECONDS,
+    talker: ChosenUser | None = None,
+) -> Dataset:
     """A stored dataset without goals, or the one of that name. ValueError where that one is of another kind, or another
-    project's, of which nothing else is told."""
-    fields: dict[str, Any] = {"project": project, "source_format": FORMAT, **goal_fields(environment, steps, seconds)}
+    project's, of which nothing else is told. `talker`: the user, where it is a language model."""
+    user = talker.kept(environment, project) if talker else None
+    limits = goal_fields(environment, steps, seconds, user)
+    fields: dict[str, Any] = {"project": project, "source_format": FORMAT, **limits}
     dataset, _ = Dataset.objects.get_or_create(name=name, defaults=fields)
     if dataset.project_id != project.pk:
         raise ValueError(f"the dataset {name} belongs to another project")
@@ -29,14 +40,21 @@ def new_goals(project: Project, name: str, environment: str, steps: int = STEPS,
     return dataset
 
 
-def goal_fields(environment: str, steps: int = STEPS, seconds: int = SECONDS) -> dict[str, Any]:
-    """The fields of a dataset row that make it a dataset of live goals. ValueError for limits that no episode keeps."""
+def goal_fields(
+    environment: str, steps: int = STEPS, seconds: int = SECONDS, user: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """The fields of a dataset row that make it a dataset of live goals. ValueError for limits that no episode keeps.
+    `user`: a language model, as `ChosenUser.kept` gives it."""
     if steps < 1 or seconds < 1:
         raise ValueError("an episode takes at least one step and one second")
     if steps > MOST_STEPS or seconds > MOST_SECONDS:
         raise ValueError(f"an episode takes at most {MOST_STEPS:,} steps and {MOST_SECONDS:,} seconds")
     said = f"Goals in {environment}, each of a task and a seed. Agents act in a browser: there are no recorded steps."
-    return {"live": {"environment": environment, "steps": steps, "seconds": seconds}, "description": said}
+    live: dict[str, Any] = {"environment": environment, "steps": steps, "seconds": seconds}
+    if user:
+        live["user"] = user
+        said += f" Their user is the language model {user['connection']}."
+    return {"live": live, "description": said}
 
 
 class TaskSplits:
@@ -117,9 +135,10 @@ def source_id(task: str, seed: int) -> str:
     return f"{task}-{seed}"
 
 
-def goals_name(environment: str, said: str, seeds: Sequence[int]) -> str:
+def goals_name(environment: str, said: str, seeds: Sequence[int], talker: ChosenUser | None = None) -> str:
     """ "miniwob-all-0-49": what such goals are called where nobody chooses a name."""
-    return f"{environment}-{said}-{seeds[0]}-{seeds[-1]}"
+    by = f"-user-{re.sub('[^a-z0-9]+', '-', talker.connection.casefold()).strip('-')}" if talker else ""
+    return f"{environment}-{said}-{seeds[0]}-{seeds[-1]}{by}"
 
 
 def told_tasks(known: Iterable[str], said: Sequence[str], sets: Mapping[str, Sequence[str]]) -> list[str]:

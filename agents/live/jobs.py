@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from django.core.exceptions import ValidationError
 
@@ -9,6 +10,7 @@ from agents.environments.browser import NoBrowser
 from agents.environments.process import EnvironmentProcess
 from agents.environments.protocol import NoSuchTask
 from agents.environments.task_sets import TASK_SETS, TASKS, episode_steps, tasks_among
+from agents.live.chosen_users import ChosenUser
 from agents.live.goals import (
     FORMAT,
     MOST_GOALS,
@@ -41,12 +43,19 @@ def start_goals(
     split: str = Split.DEV,
     steps: int = 0,
     seconds: int = SECONDS,
+    talker: ChosenUser | None = None,
 ) -> Job:
-    """A queued job that makes the goals of tasks with so many seeds each. Raises ValidationError."""
+    """A queued job that makes the goals of tasks with so many seeds each. `talker`: their user, where it is a language
+    model. Raises ValidationError."""
     rules.require(user, Job.Kind.GOALS, project)
     steps, tasks = steps or episode_steps(environment), list(dict.fromkeys(tasks))
     errors = work.named_wrongly(name, project)
-    limits = {"environment": environment, "steps": steps, "seconds": seconds}
+    limits: dict[str, Any] = {"environment": environment, "steps": steps, "seconds": seconds}
+    if talker is not None:
+        try:
+            limits["user"] = talker.kept(environment, project)
+        except ValueError as error:
+            errors["user"] = f"{str(error)[0].upper()}{str(error)[1:].removesuffix('.')}."
     found = Dataset.objects.filter(name=name, project=project).first()
     if found is not None and (differs := found.differs_from(limits)):
         errors["name"] = f"{differs[0].upper()}{differs[1:]}."
@@ -108,7 +117,7 @@ class GoalMaking:
     def work(self) -> bool:
         """Make goals until the slice is over; True where another slice must go on."""
         params = self.params
-        fields = goal_fields(params["environment"], params["steps"], params["seconds"])
+        fields = goal_fields(params["environment"], params["steps"], params["seconds"], params.get("user"))
         dataset = self.job.made_dataset(**fields)
         if differs := dataset.differs_from(fields["live"]):
             raise ValueError(differs)

@@ -18,6 +18,7 @@ from agents.live.browsers import EpisodeBrowsers
 from agents.live.driving import Drives
 from agents.live.teaching import keep_shown
 from agents.live.under_way import ActingEpisode, HeldEpisode, LiveEpisode
+from agents.live.users import ModelUsers
 from agents.llm.protocol import Llm
 from agents.models import Drive, HeldStep, Run, Trajectory
 from agents.recipes import literature
@@ -59,6 +60,7 @@ class LiveRun:
         self.with_history = "history" in registry.told(self.recipe)
         self.browsers = EpisodeBrowsers(run, fenced, self._open)
         self.drives = Drives(self.browsers, self.with_history)
+        self.users = ModelUsers(run) if self.limits.get("user") else None
 
     def play(self, conversation_ids: Sequence[int]) -> int:
         """Act until each of them has its outcome; the number of stored steps. Raises NoBrowser and LlmError."""
@@ -161,6 +163,8 @@ class LiveRun:
         ready = [(environment, episode) for environment, episode in free.items() if episode.is_decided_now]
         if not ready:
             return []
+        if self.users is not None:
+            self.users.speak([episode for _, episode in ready])
         observations = [episode.observation(self.with_history) for _, episode in ready]
         with span("decide", recipe=self.recipe.name, run=self.run.pk, steps=len(ready)):
             decisions = within_memory(self.pipeline.decide, observations)
@@ -212,18 +216,20 @@ class LiveRun:
 
     def _act(self, acted: list[ActingEpisode]) -> None:
         while asked := [acting for acting in acted if acting.next_action is not None]:
-            heard = []
+            told, heard = [], []
             for acting in asked:
                 if self.browsers.ask(acting.environment, acting.tell) is None:
                     acting.is_lost = True
                 else:
-                    heard.append(acting)
-            for acting in heard:
+                    told.append(acting)
+            for acting in told:
                 effect = self.browsers.ask(acting.environment, acting.environment.hear_step)
                 if effect is None:
                     acting.is_lost = True
                 else:
-                    acting.hear(effect)
+                    heard.append((acting, effect))
+            for acting, effect in self.users.hear(heard) if self.users else heard:
+                acting.hear(effect)
         kept = [acting for acting in acted if not acting.is_lost]
         self._keep(kept)
         for acting in kept:

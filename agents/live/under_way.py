@@ -13,6 +13,7 @@ from agents.environments.process import EnvironmentProcess
 from agents.environments.protocol import ActionEffect, EpisodeStart, PageView
 from agents.environments.task_sets import FREE
 from agents.guard.again import what_changed
+from agents.live.spoken import SpokenTurn
 from agents.live.teaching import ShownAction, TaughtTurn
 from agents.models import Drive, HeldStep, Trajectory
 from agents.runs.episodes import ActionOutcome, Episode, Seen
@@ -44,10 +45,23 @@ class LiveEpisode:
     done: list[ShownAction] = field(default_factory=list)  # in this turn, for those who learn from it
     reached: list[TaughtTurn] = field(default_factory=list)  # turns that came out as asked
     proposal: Decision | None = None  # what the agent would do where a person drives
+    spoken: SpokenTurn | None = None  # what a user that is a language model says in this turn
+    earlier_spoken: list[str] = field(default_factory=list)  # its instructions before
 
     @property
     def turn(self) -> Turn:
         return self.turns[self.at]
+
+    @property
+    def instruction(self) -> str:
+        """What the user has said to be done in this turn."""
+        return self.spoken.instruction if self.spoken else self.turn.instruction
+
+    @property
+    def earlier(self) -> tuple[str, ...]:
+        """What the user has said in the turns before."""
+        written = [turn.instruction for turn in self.turns[: self.at]]
+        return (*self.earlier_spoken, *written[len(self.earlier_spoken) :])
 
     @property
     def goal(self) -> tuple[str, int]:
@@ -59,6 +73,7 @@ class LiveEpisode:
         self.begun, self.steps, self.at, self.taken = time.monotonic(), [], 0, 0
         self.done, self.reached = [], []
         self.answers = []
+        self.spoken, self.earlier_spoken = None, []
         if start.instruction and not self.turn.instruction:  # its goal was made without a browser
             self.call(start.instruction)
         self.look(start.view)
@@ -91,6 +106,8 @@ class LiveEpisode:
 
     def go_on(self) -> None:
         """Go on to the next turn: the user says the next instruction."""
+        self.earlier_spoken += [self.spoken.instruction] if self.spoken else []
+        self.spoken = None
         self.at, self.steps = min(self.at + 1, len(self.turns) - 1), []
         self.answers = []
 
@@ -148,14 +165,14 @@ class LiveEpisode:
             website=website.name,
             domain=website.domain,
             subdomain=website.subdomain,
-            instruction=" ".join((self.turn.instruction, *self.answers)),
+            instruction=" ".join((self.instruction, *self.answers)),
             html=self.view.html,
             url=self.view.url,
             markup=self.view.markup,
             candidate_ids=tuple(sorted(self.view.names)),  # as those of recorded pages
             turn_actions=tuple(step.action for step in self.steps),
             score_key=f"{self.turn.source_id}_{len(self.steps)}",
-            earlier_instructions=tuple(turn.instruction for turn in self.turns[: self.at]),
+            earlier_instructions=self.earlier,
             turn_steps=tuple(self.steps) if with_history else (),
         )
 
@@ -228,7 +245,8 @@ class ActingEpisode:
         self.episode.done.append(ShownAction(self.episode.turn, before, action, person))
         if effect.said:
             self.episode.answers.append(effect.said)
-        self.outcomes.append(ActionOutcome(effect.reward, effect.words, effect.turn))
+        told = self.episode.spoken.take() if self.episode.spoken else None
+        self.outcomes.append(ActionOutcome(effect.reward, effect.words, effect.turn, told))
         self.ends_turn = effect.turn is not None
         self.is_done = effect.done or (action.operation == "STOP" and not self.ends_turn)
         self.after = effect.view

@@ -13,6 +13,7 @@ from agents.models.steps import TrajectoryStep
 from agents.models.trained import TrainedModel
 from agents.models.trajectories import Trajectory
 from agents.models.transitions import Transition, TransitionVector, WorldModelFit
+from agents.models.users import UserLedger
 
 __all__ = [
     "AskedAction",
@@ -36,6 +37,7 @@ __all__ = [
     "TrajectoryStep",
     "Transition",
     "TransitionVector",
+    "UserLedger",
     "Workflow",
     "WorkflowVector",
     "WorldModelFit",

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from django.db import models
 from django.db.models import Avg, BooleanField, Case, Count, Min, Q, Sum, When
+from django.db.models.fields.json import KT
 from django.db.models.functions import Coalesce
 from django.urls import reverse
 
@@ -13,6 +14,8 @@ from agents.models import runs
 from agents.models.runs import Run
 from annotations.models import Conversation, Step, Turn
 from annotations.models.corpus.conversations import StepQuerySet
+
+USER = "user"  # in the trace of a live conversation's step: what its user, a language model, has said
 
 
 class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
@@ -198,8 +201,9 @@ class Trajectory(models.Model):
         counts, so that the page can wait for it."""
         own = self.steps.values("turn__index", "turn__instruction").order_by("turn__index")
         counted = own.annotate(n=Count("pk")).values_list("turn__index", "turn__instruction", "n")
+        spoken = self._spoken()
         turns: list[dict[str, Any]] = [
-            {"index": index, "instruction": text, "step_count": n} for index, text, n in counted
+            {"index": index, "instruction": spoken.get(index) or text, "step_count": n} for index, text, n in counted
         ]
         if not turns:
             begun = Turn.objects.filter(conversation=self.conversation_id).order_by("index")
@@ -207,6 +211,13 @@ class Trajectory(models.Model):
         for turn in turns[-1:]:
             turn["step_count"] += self.may_grow or not turn["step_count"]
         return turns
+
+    def _spoken(self) -> dict[int, str]:
+        """Turn -> its instruction in the words of the user, where that is a language model; {} where it is not."""
+        if not self.run.dataset.live.get("user"):
+            return {}
+        said = self.steps.annotate(said=KT(f"trace__{USER}__instruction")).exclude(said=None)
+        return dict(said.values_list("turn__index", "said"))
 
     def recorded_steps(self) -> StepQuerySet:
         """The steps of its conversation in order, decided or not; the place of a step is its `seq`. Candidates are not

@@ -86,6 +86,15 @@ TEXTS: dict[str, TextKind] = {
         "messages",
         "instruction earlier before done reply gold page reasons",
     ),
+    "user_instruction": _kind(
+        "has a user that is a model say what is next in its own words", "messages", "website earlier request"
+    ),
+    "user_answer": _kind(
+        "has such a user answer a question of the agent", "messages", "website said request unsaid before question"
+    ),
+    "user_content": _kind(
+        "asks such a user whether it got what it asked for", "messages", "website request actions page"
+    ),
 }
 """Name -> its kind, in the order in which packs show them."""
 

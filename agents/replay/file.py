@@ -19,6 +19,7 @@ from django.utils import timezone
 from django.utils.html import escape
 
 from agents.models import Trajectory
+from agents.models.trajectories import USER
 from agents.replay.rows import record_of, row_of
 from annotations.dom.limits import PageError
 from annotations.dom.marks import Mark, MarkedRegion, anchor_id
@@ -67,7 +68,8 @@ class ReplayFile:
         steps, noted = [], notes_of(self.trajectory) if notes_of else {}
         for step in self.trajectory.steps.with_pages():
             action = step.trace.get("act", {}).get("representation", "")
-            told = row_of(step, action, gold=True) | record_of(step)
+            spoken = step.trace.get(USER, {}).get("instruction", "")
+            told = row_of(step, action, gold=True, spoken=spoken) | record_of(step)
             targets = list(step.step.targets.all()) if step.step else []
             page = step.step.shown_snapshot() if step.step else step.snapshot
             notes = noted.get(step.pk, [])

@@ -12,6 +12,7 @@ from django.db.models.fields.json import KT
 from django.urls import reverse
 
 from agents.models import Trajectory, TrajectoryStep
+from agents.models.trajectories import USER
 from annotations.models import Correction, Step
 
 SHOWN_APART = {("rank", "top"), ("recall", "snippets")}
@@ -40,12 +41,13 @@ def rows(trajectory: Trajectory, *, gold: bool, after: int = -1) -> list[dict[st
     steps = (
         trajectory.steps.filter(seq__gt=after)
         .annotate(representation=KT("trace__act__representation"), picture=F("step__screenshot__sha256"))
+        .annotate(spoken=KT(f"trace__{USER}__instruction"))
         .select_related("step__turn", "turn", "done_by")
         .prefetch_related("step__targets")
         .defer("trace", "branches", "candidate_ids", "candidate_scores", "step__candidates", "step__extra")
         .order_by("seq")
     )
-    return [row_of(step, step.representation or "", gold, step.picture) for step in steps]
+    return [row_of(step, step.representation or "", gold, step.picture, step.spoken or "") for step in steps]
 
 
 def detail(trajectory: Trajectory, seq: int, *, gold: bool) -> dict[str, Any]:
@@ -53,7 +55,8 @@ def detail(trajectory: Trajectory, seq: int, *, gold: bool) -> dict[str, Any]:
     steps = trajectory.steps.select_related("step__turn", "turn", "done_by").prefetch_related("step__targets")
     pictured = steps.annotate(picture=F("step__screenshot__sha256")).defer("step__candidates", "step__extra")
     step = pictured.get(seq=seq)
-    row = row_of(step, step.trace.get("act", {}).get("representation", ""), gold, step.picture)
+    spoken = step.trace.get(USER, {}).get("instruction", "")
+    row = row_of(step, step.trace.get("act", {}).get("representation", ""), gold, step.picture, spoken)
     return row | (record_of(step) if gold else HIDDEN_DETAIL)
 
 
@@ -95,9 +98,12 @@ HIDDEN_DETAIL: dict[str, Any] = {
 }
 
 
-def row_of(step: TrajectoryStep, representation: str, gold: bool, picture: str | None = None) -> dict[str, Any]:
+def row_of(
+    step: TrajectoryStep, representation: str, gold: bool, picture: str | None = None, spoken: str = ""
+) -> dict[str, Any]:
     """One stored step in short, with `screenshot` where there is one: its SHA-256, the `picture`. Where gold is hidden,
-    all but its place is null. Without a recorded step, what compares it with gold is null."""
+    all but its place is null. Without a recorded step, what compares it with gold is null. `spoken`: the instruction in
+    the words of a user that is a model."""
     turn = step.followed
     decided = {
         "operation": step.operation,
@@ -121,7 +127,7 @@ def row_of(step: TrajectoryStep, representation: str, gold: bool, picture: str |
         "step": step.step_id,
         "turn_index": turn.index,
         "step_index": step.step.index if step.step else None,
-        "instruction": turn.instruction,
+        "instruction": spoken or turn.instruction,
         # Most steps have none: as a null it would be a twentieth of a long replay's first answer.
         **({"screenshot": picture} if gold and picture else {}),
     } | (decided if gold else dict.fromkeys(decided))

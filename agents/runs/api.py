@@ -6,11 +6,11 @@ from django.db.models import QuerySet
 from django.http import HttpResponseBase, StreamingHttpResponse
 from django_filters import rest_framework as filters
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from agents.models import Run
+from agents.models import Run, UserLedger
 from agents.runs.exporting import trajectory_lines
 from annotations.access import rules
 from annotations.access.api_rules import ReadOnlyViewSet
@@ -50,8 +50,16 @@ class RunSerializer(serializers.ModelSerializer):
 class RunDetailSerializer(RunSerializer):
     stored = serializers.IntegerField(read_only=True, help_text="Steps with a result so far, of step_count.")
 
+    user = serializers.SerializerMethodField(
+        help_text="The language model that is the user of its live conversations, and what it has used; null: scripted."
+    )
+
     class Meta(RunSerializer.Meta):
-        fields = [*RunSerializer.Meta.fields, "stored"]
+        fields = [*RunSerializer.Meta.fields, "stored", "user"]
+
+    @extend_schema_field({"type": "object", "nullable": True, "additionalProperties": True})
+    def get_user(self, run: Run) -> dict[str, Any] | None:
+        return UserLedger.objects.told_of([run])
 
 
 class RunFilter(CreatedAfter):

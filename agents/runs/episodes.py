@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 
 from agents.environments.protocol import TurnEnd
 from agents.models import Trajectory, TrajectoryStep
 from agents.models.steps import TURN
+from agents.models.trajectories import USER
 from agents.runs.decided_rows import count_once, decided_row
 from agents.types import Action, Decision
 from annotations.models import Turn
@@ -32,6 +34,7 @@ class ActionOutcome:
     reward: float | None = None
     words: str = ""
     turn: TurnEnd | None = None  # a turn is over with it
+    user: dict[str, Any] | None = None  # what a user that is a language model said
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,8 @@ class Episode:
         for row, outcome in zip(rows, outcomes, strict=True):
             if outcome.turn is not None:
                 row.trace = row.trace | {TURN: asdict(outcome.turn)}
+            if outcome.user is not None:
+                row.trace = row.trace | {USER: outcome.user}
         count_once(decision, rows[0])
         rows[0].milliseconds = round(1000 * sum(decision.seconds.values()), 3)
         self._append(rows)

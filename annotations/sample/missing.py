@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,6 +14,8 @@ from annotations.sample.script import ScriptError
 LINES = Path(__file__).parent / "underspecified.txt"
 KINDS = ("value", "reference", "constraint", "goal")
 LINE = re.compile(r"(\S+) (\d+) (\w+) \{([^{}>]+)->([^{}>]*)\} (.+)")
+# Words that tell nothing by themselves.
+SMALL = frozenset("a an and are at by for from i in is it me my of on one or please that the then to we with".split())
 NOTHING_MORE = "I have told you all that I know about that."
 
 
@@ -53,6 +55,29 @@ def shortened(instruction: str, parts: Sequence[HiddenPart]) -> str:
     return re.sub(r" ([.,?!])", r"\1", " ".join(instruction.split()))
 
 
+def asked_for(question: str, parts: Iterable[HiddenPart]) -> list[HiddenPart]:
+    """The hidden parts that a question asks for by its words."""
+    words = set(_words(question))
+    return [part for part in parts if words & set(part.asked)]
+
+
+def told_by(said: str, parts: Iterable[HiddenPart]) -> list[HiddenPart]:
+    """The hidden parts that a user tells in words of their own: more than half of a part's words that mean something
+    are said, in whatever order. Words that stand in its place anyhow tell nothing."""
+    heard = set(_words(said))
+    return [part for part in parts if 2 * len((meant := _telling(part)) & heard) > len(meant)]
+
+
+def _telling(part: HiddenPart) -> set[str]:
+    """The words of a part that tell it: without those that any sentence has, where it has others."""
+    words = set(_words(part.words)) - set(_words(part.said))
+    return words - SMALL or words
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
+
+
 class AskedUser:
     """The user of one turn, who can be asked for what the instruction leaves out."""
 
@@ -64,7 +89,6 @@ class AskedUser:
     def answer(self, question: str) -> str:
         """The hidden parts that the question asks for, in the words of the whole instruction, and nothing else."""
         self.asked += 1
-        words = set(re.findall(r"\w+", question.casefold()))
-        wanted = [part for part in self.parts if words & set(part.asked)]
+        wanted = asked_for(question, self.parts)
         self.told += [part for part in wanted if part not in self.told]
         return " ".join(part.words.strip(" ,:.") + "." for part in wanted) or NOTHING_MORE

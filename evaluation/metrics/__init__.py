@@ -46,6 +46,11 @@ LIVE_LABELS = {  # of episodes, by what came of them
     "told_success": "Turns when told",
     "untold_success": "Turns when not told",
     "told_after": "Steps before it is told",
+    "user_leaks": "Told unasked",
+    "said_unasked": "Said at once",
+    "user_content": "User content",
+    "user_agrees": "User agrees",
+    "user_stood_in": "User stood in for",
 }
 METRICS: dict[str, Definition] = {
     "element_accuracy": Definition("Ele. Acc", "step", lambda step: step.element_correct),

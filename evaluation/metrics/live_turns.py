@@ -24,6 +24,12 @@ class LiveTurn:
     asked: int = 0  # questions
     needed: bool = False  # something was left out on purpose
     told_after: int | None = None  # steps before the first question that brought something
+    spoken: bool = False  # the user is a language model
+    answers: int = 0  # that it gave
+    leaks: int = 0  # of these: they told what no question had asked for
+    said_unasked: bool = False  # its instruction told it already
+    content: bool | None = None  # what it says of the turn
+    stood_in: int = 0  # times that scripted words stood in for its own
     site: str = ""
 
     @property
@@ -51,10 +57,18 @@ SHARES: dict[str, TurnShare] = {
         lambda turn: turn.needed and not turn.asked_well,
     ),
     "told_after": (lambda turn: turn.told_after or 0, lambda turn: turn.asked_well),
+    "user_leaks": (lambda turn: turn.leaks, lambda turn: turn.answers if turn.needed else 0),
+    "said_unasked": (lambda turn: turn.said_unasked, lambda turn: turn.spoken and turn.needed),
+    "user_content": (lambda turn: turn.content is True, lambda turn: turn.content is not None),
+    "user_agrees": (lambda turn: turn.content is turn.reached, lambda turn: turn.content is not None),
+    "user_stood_in": (lambda turn: turn.stood_in > 0, lambda turn: turn.spoken),
 }
 """Metric -> what is summed over turns, divided by what: recovery over turns in which the site told a problem, steps
 against the recorded path over turns that were reached; Ask-F1 over turns (asked when something was left out, not
-otherwise); the success of such turns where the user told it and where not, and after how many steps it was told."""
+otherwise); the success of such turns where the user told it and where not, and after how many steps it was told. Of
+users that are language models: answers that told what no question had asked for, over answers in turns that leave
+something out; such turns whose instruction told it already; turns of which the user says that it is content, and in
+which it says what the website's state says; turns in which scripted words stood in for its own."""
 
 
 def measure_turns(turns: Sequence[LiveTurn], seed: int = 0) -> list[Metric]:

@@ -19,6 +19,7 @@ WEBLINX = tuple(WEBLINX_LABELS)
 RANKING = ("recall@1", "recall@5", "recall@10", "recall@50", "mrr")
 RANKED = ("element_accuracy",)  # of agents that only rank
 LIVE = ("episode_success", "episode_reward")
+OF_PEOPLE = ("human_share", "user_leaks", "user_agrees")
 LIVE_TALKS = ("live_turn_success", "episode_success", "recovery")
 PLOTTED = {
     MAIN: "turn_success",
@@ -38,6 +39,10 @@ FULL_NAMES = {
     "episode_reward": "Mean reward of an episode, without the discount for time",
     "live_turn_success": "Turns after which the website was in the state that was asked for",
     "recovery": "Such turns among those in which the website told a problem",
+    "user_leaks": "Answers of the user, a language model, that told what no question had asked for",
+    "said_unasked": "Turns that leave something out whose instruction, in that user's words, told it already",
+    "user_content": "Turns of which that user says that it got what it asked for",
+    "user_agrees": "Turns of which that user says what the website's state says",
     "human_share": "Share of an episode's steps that a person did in the agent's place",
     "overall": "Mean turn score: what its intent asks for, 0 where the intent is wrong",
     "intent_match": "Intent match",
@@ -133,8 +138,9 @@ def main_metrics(runs: Iterable[Run]) -> tuple[str, ...]:
 
 
 def with_people(metrics: tuple[str, ...], scores: Iterable[Score]) -> tuple[str, ...]:
-    """The columns, and the share of steps that people did where they did any."""
-    return (*metrics, "human_share") if any(score.metric == "human_share" for score in scores) else metrics
+    """The columns, with what tells of people who acted and of users that are language models, where there were any."""
+    measured = {score.metric for score in scores}
+    return (*metrics, *(name for name in OF_PEOPLE if name in measured))
 
 
 def planners(runs: Iterable[Run]) -> set[str]:

@@ -10,7 +10,7 @@ from django.http import Http404, QueryDict
 from agents.cookbook import saved
 from agents.cookbook.lacking import asks_endpoint
 from agents.cookbook.starters import missing_of
-from agents.models import Run, Trajectory, TrajectoryStep
+from agents.models import Run, Trajectory, TrajectoryStep, UserLedger
 from agents.models.steps import TrajectoryStepQuerySet
 from agents.recipes import differences, literature
 from agents.stages.registry import ranks_only
@@ -116,6 +116,7 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
         "plot_width": score_tables.PLOT_WIDTH,
         "failing": _failing(told, preset) if told else None,
         "asks_endpoint": any(asks_endpoint(one) for run in runs if (one := literature.readable(run.recipe))),
+        "user_model": UserLedger.objects.told_of(runs),
         "budget": BudgetForm(initial={name: getattr(study, name) for name in BudgetForm.base_fields}),
         "may_cancel": able["evaluate"] and live.running and not study.cancel_requested,
         "may_resume": able["evaluate"] and not live.running and live.fields["state"] != Run.State.DONE,

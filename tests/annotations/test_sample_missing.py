@@ -5,7 +5,16 @@ from collections import Counter
 import pytest
 
 from annotations.sample.goals import conversations
-from annotations.sample.missing import KINDS, NOTHING_MORE, AskedUser, HiddenPart, hidden_parts, shortened
+from annotations.sample.missing import (
+    KINDS,
+    NOTHING_MORE,
+    AskedUser,
+    HiddenPart,
+    asked_for,
+    hidden_parts,
+    shortened,
+    told_by,
+)
 from annotations.sample.script import ScriptError
 
 
@@ -32,6 +41,24 @@ def test_every_part_is_told_when_it_is_asked_for_and_not_otherwise() -> None:
             assert part.words.strip(" ,.:") in user.answer(f"Tell me, {part.asked[0]}?")
             assert part in user.told
             assert user.asked == 2
+
+
+def test_what_an_answer_in_other_words_tells_is_known_and_what_it_does_not_tell_too() -> None:
+    name = HiddenPart("value", "Ida Wren, ida.wren@postbox.example", "a friend", ("who", "name", "email"))
+    train = HiddenPart("reference", "the 10:40", "the later one", ("which", "train", "later"))
+    assert told_by("Her name is Ida Wren: ida.wren@postbox.example", [name, train]) == [name]
+    assert told_by("I mean the train at 10:40.", [name, train]) == [train]
+    for nothing in ("A friend of mine.", "The later one, please.", "Ida.", NOTHING_MORE, ""):
+        assert told_by(nothing, [name, train]) == [], nothing
+    assert asked_for("Which train do you mean?", [name, train]) == [train]
+    assert asked_for("Shall I go on?", [name, train]) == []
+
+
+def test_every_part_is_told_by_its_own_words_and_not_by_what_is_said_instead() -> None:
+    for parts in hidden_parts().values():
+        for part in parts:
+            assert told_by(part.words, [part]) == [part], part
+            assert told_by(part.said, [part]) == [], part
 
 
 def test_words_that_are_not_there_are_refused() -> None:

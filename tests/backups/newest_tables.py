@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.db.models import Model
 
 from agents.guard.judging import SeenControl
-from agents.models import Connection, Drive, GuardRule, HeldStep, Run, SavedRecipe, Transition
+from agents.models import Connection, Drive, GuardRule, HeldStep, Run, SavedRecipe, Transition, UserLedger
 from annotations.models import Step
 from evaluation.models import ReviewQueue, ReviewTask, RiskForecast, RiskLabel
 from evaluation.reviews.choosing import QueueDemand, make_queue
@@ -14,7 +14,7 @@ from tests import factories
 
 TABLES: tuple[type[Model], ...] = (
     *(HeldStep, Drive, GuardRule, Connection, SavedRecipe, Transition, ReviewQueue, ReviewTask, RiskLabel),
-    RiskForecast,
+    *(RiskForecast, UserLedger),
 )
 
 
@@ -26,6 +26,7 @@ def fill_newest_tables(olga: User) -> None:
     held = factories.make_held_step(trajectory)
     held.decide(olga, "approved", "It is what was asked.")
     factories.make_drive(trajectory, person=olga)
+    UserLedger.objects.create(run=run, spent_tokens=7)
     GuardRule.objects.create(project=project, of="operation", pattern="*", kind="pay", created_by=olga)
     Connection.objects.create(name="drill", base_url="http://127.0.0.1:9/v1", model="m", key="sk-of-the-drill")
     SavedRecipe.objects.create(project=project, name="wide", parent="grounded", changes={"rank.top_k": "77"})

@@ -363,9 +363,9 @@ TEXTS_OF_ALL = {name: hashlib.sha256(text.encode()).hexdigest() for name, text i
         ("page_question_multichoice", ""),  # which self-map does not show
         (
             "page_question_generation",
-            "webnav@5; self-map asks it with prompts.pack=webnav@8 (other texts: page_question_generation).",
+            "webnav@5; self-map asks it with prompts.pack=webnav@9 (other texts: page_question_generation).",
         ),
-        (None, "prompts.pack=webnav@5; self-map asks it with prompts.pack=webnav@8."),  # which texts was not kept
+        (None, "prompts.pack=webnav@5; self-map asks it with prompts.pack=webnav@9."),  # which texts was not kept
         ("", ""),
     ],
 )

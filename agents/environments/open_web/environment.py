@@ -46,6 +46,11 @@ def task_names() -> list[str]:
     return AllowedHosts.told().start_pages()
 
 
+def where_to() -> str:
+    """What may be named as a task, as a sentence. Raises NoSuchTask where it is off."""
+    return f"Any address on {', '.join(AllowedHosts.told().entries)}: a line each, and behind it what is to be done."
+
+
 def told_task(task: str) -> tuple[str, str]:
     """(address, what is to be done) of a task. Raises NoSuchTask, and NotListed where it may not be opened."""
     url, _, words = task.strip().partition(" ")

@@ -16,7 +16,7 @@ from annotations.public_addresses import is_public
 
 SETTING = "OPEN_WEB_HOSTS"
 USUAL_PORTS = {"http": 80, "https": 443}
-OFF = f"the open web is off: {SETTING} names no hosts"
+OFF = f"the open web is off: {SETTING} names no hosts. Whoever runs the app lists those whose pages agents may open"
 AS_ROOT = "{} is a host of others, and as root Chromium has no sandbox: run the app as another user"
 
 

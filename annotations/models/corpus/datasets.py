@@ -118,7 +118,8 @@ class Dataset(models.Model):
         """Why goals with these settings of an environment cannot be added to the dataset; "" where they can."""
         if self.live == live:
             return ""
-        kept = ", ".join(f"{key} {value}" for key, value in self.live.items()) or "recorded steps"
+        values = {key: value["connection"] if key == "user" else value for key, value in self.live.items()}
+        kept = ", ".join(f"{key} {value}" for key, value in values.items()) or "recorded steps"
         return f"there is a dataset {self} already, with {kept}: choose another name"
 
     def is_bare(self, but: models.Model | None = None) -> bool:

@@ -12,11 +12,13 @@ from agents.environments.browser import NoBrowser
 from agents.environments.process import EnvironmentProcess
 from agents.environments.protocol import EnvironmentLost
 from agents.environments.task_sets import TALKING, TASK_SETS, episode_steps
+from agents.live.chosen_users import TEMPERATURE, WORDS, ChosenUser
 from agents.live.goals import SECONDS, LiveGoals, goals_name, new_goals
 from agents.live.jobs import chosen_tasks
 from agents.management.changes import add_changes, changes_in
-from agents.models import Run
+from agents.models import Run, UserLedger
 from agents.models.spending import BudgetLimits
+from agents.prompts.packs import PACKAGED
 from agents.recipes.literature import RECIPES
 from annotations.management.named import project_named
 from annotations.models import Dataset
@@ -58,6 +60,17 @@ class Command(BaseCommand):
         parser.add_argument("--seconds", type=int, default=SECONDS, help="of an episode, at most")
         parser.add_argument("--dataset", metavar="NAME", help="what the goals are called; named by tasks and seeds")
         parser.add_argument("--project", default="", help="slug of the project (default: the only or first one)")
+        parser.add_argument(
+            "--user",
+            default="",
+            metavar="CONNECTION",
+            help="the language model that is the user of conversations: a connection, or embedded:smollm2-135m "
+            "(default: scripted)",
+        )
+        parser.add_argument("--user-words", choices=sorted(WORDS), default="own", help="how it says instructions")
+        parser.add_argument("--user-temperature", type=float, default=TEMPERATURE, metavar="T")
+        parser.add_argument("--user-prompts", default=PACKAGED, metavar="PACK", help="the words that it is asked by")
+        parser.add_argument("--user-max-cost", type=float, metavar="N", help="hard limit on what it costs, of a run")
         add_changes(parser)
         parser.add_argument("--seed", type=int, default=0, help="of the agent")
         for unit, kind in (("tokens", int), ("cost", float)):
@@ -99,15 +112,21 @@ class Command(BaseCommand):
         try:
             tasks = chosen_tasks(environment, options["tasks"])
             said = options["tasks"][0] if len(options["tasks"]) == 1 else f"{len(tasks)}-tasks"
-            name = options["dataset"] or goals_name(environment, said, seeds)[:100]
-            dataset = new_goals(
-                project_named(options["project"]), name, environment, options["steps"], options["seconds"]
-            )
+            talker = self._talker(options)
+            name = options["dataset"] or goals_name(environment, said, seeds, talker)[:100]
+            project = project_named(options["project"])
+            dataset = new_goals(project, name, environment, options["steps"], options["seconds"], talker)
             self._chosen = [f"{task}-{seed}" for task in tasks for seed in seeds]
             LiveGoals(dataset, process).add(tasks, seeds, lambda done: self.stderr.write(f"{done:,} goals"))
         finally:
             process.close()
         return dataset
+
+    def _talker(self, options: dict[str, Any]) -> ChosenUser | None:
+        if not options["user"]:
+            return None
+        asked = {name: options[f"user_{name}"] for name in ("words", "temperature", "max_cost")}
+        return ChosenUser(options["user"], pack=options["user_prompts"], **asked)
 
     def _planned(self, recipe: str, dataset: Dataset, options: dict[str, Any]) -> Study:
         there = set(dataset.conversations.values_list("source_id", flat=True))
@@ -132,12 +151,14 @@ class Command(BaseCommand):
             write(f"{row.task:32}{row.episodes:9}{row.success:9.2f}   {interval:16}{row.reward:8.2f}{row.steps:7.1f}")
         for line in lines(self._metrics(study, run)):
             write(line)
+        if user := UserLedger.objects.told_of([run]):
+            write(f"user: {user['connection']}, {user['tokens']:,} tokens, {user['cost']:.4f} in money")
 
     def _metrics(self, study: Study, run: Run) -> dict[str, dict[str, Any]]:
         return {score.metric: numbers(score) for score in run.scores.headline(study.preset)}
 
     def _result(self, study: Study, run: Run, table: Sequence[TaskLine]) -> dict[str, Any]:
-        return {
+        found = {
             "study": study.pk,
             "recipe": run.recipe_name,
             "dataset": run.dataset.name,
@@ -149,3 +170,4 @@ class Command(BaseCommand):
             "metrics": self._metrics(study, run),
             "tasks": [asdict(row) for row in table],
         }
+        return found | ({"user": user} if (user := UserLedger.objects.told_of([run])) else {})

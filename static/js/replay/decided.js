@@ -22,8 +22,23 @@ export function happened({ gold, url, happened_at: at, reward, outcome, call_ind
     call: String(call + 1),
     reward: reward === null ? "" : String(reward),
     outcome,
+    "the user, a model": (trace?.user?.told ?? []).map(spoken).join("\n"),
   };
   return facts(Object.fromEntries(Object.entries(told).filter(([, text]) => text)));
+}
+
+/**
+ * What a user that is a language model said with a step.
+ * @param {{kind: string, words: string, model: string, error: string, content?: boolean | null, unasked: string[]}} one
+ */
+function spoken({ kind, words, model, error, content, unasked }) {
+  const did = {
+    instruction: "said what is to be done",
+    answer: `answered “${words}”`,
+    content: `${content ? "is content" : content === false ? "is not content" : "says neither yes nor no"}: “${words}”`,
+  }[kind];
+  const told = unasked.length ? `, and told what nothing had asked for: ${unasked.join(", ")}` : "";
+  return `${did}${told}${error ? ` (not in its own words: ${error})` : model ? ` (${model})` : ""}`;
 }
 
 /** What the agent would have done where a person acted. @param {{representation: string}[]} actions */

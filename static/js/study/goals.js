@@ -16,7 +16,7 @@ form.addEventListener("change", (event) => {
     }
     return readAgain(
       `${location.pathname}?${asked}`,
-      changed ? ["task-sets", "known-tasks", "expected"] : ["expected"],
+      changed ? ["task-sets", "known-tasks", "their-user", "expected"] : ["expected"],
     );
   });
 });
