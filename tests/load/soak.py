@@ -6,7 +6,8 @@ which an app or a test that starts meanwhile would close to this database. Print
 the end
 
 - every episode has its outcome and none counts as lost, though its browser was killed: it was run again, and it alone,
-- the worker, and the browsers, hold no more than 10 % more memory than after the first 200 episodes,
+- the worker, and a browser that has all the pages open that it keeps, hold no more than 10 % more memory than after the
+  first 200 episodes,
 - no process and no folder of a browser is left.
 """
 
@@ -18,13 +19,15 @@ import re
 import statistics
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import psutil
+
+from agents.environments.miniwob import KEPT_PAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 VAR = Path(os.environ.get("WEBNAV_VAR") or ROOT / "var" / "soak")
@@ -32,7 +35,7 @@ BEFORE = 200  # episodes after which memory must not grow
 MOST_GROWTH = 0.10
 LOOK, WEIGH = 0.2, 3.0  # seconds between two looks at the run, and at the memory
 GONE_SECONDS = 30
-IN_TURN = 8  # episodes of a task before the next has its turn
+IN_TURN = 4  # episodes of a task before the next has its turn
 # More than a browser keeps pages of, so that pages are opened and closed all the time.
 TASKS = """
     click-test click-test-2 click-button click-link click-checkboxes click-option click-tab click-dialog enter-text
@@ -43,11 +46,14 @@ LOST = re.compile(r"(\S+-\d+) of run \d+ is lost")
 
 @dataclass(frozen=True)
 class Weight:
-    """The memory of a worker and of all browsers that it has, in MiB, when so many episodes were done."""
+    """The memory of a worker and of all browsers that it has, in MiB, when so many episodes were done. `browser`: of
+    one of them, on average over those that have all the pages open that they keep; 0 where none has. A browser grows
+    until then, and every shard, and every kill, brings a new one: only of such it can be said whether they grow."""
 
     done: int
     worker: float
     browsers: float
+    browser: float
 
 
 @dataclass
@@ -116,9 +122,16 @@ def _is_browser(process: psutil.Process) -> bool:
 
 
 def _weigh(worker: psutil.Process, done: int) -> Weight:
-    browsers = [one for root in _environments(worker) for one in (root, *_below(root))]
-    own = {worker, *_below(worker)} - set(browsers)
-    return Weight(done, _held(own), _held(browsers))
+    browsers = [(root, *_below(root)) for root in _environments(worker)]
+    own = {worker, *_below(worker)} - {one for browser in browsers for one in browser}
+    held = [(_held(browser), is_full(browser)) for browser in browsers]
+    full = [memory for memory, has_all in held if has_all]
+    return Weight(done, _held(own), sum(memory for memory, _ in held), statistics.mean(full) if full else 0.0)
+
+
+def is_full(browser: Iterable[psutil.Process]) -> bool:
+    """Whether a browser has as many pages open as it keeps: each has a process of its own."""
+    return sum("--type=renderer" in _words(one) for one in browser) >= KEPT_PAGES
 
 
 def _below(process: psutil.Process) -> list[psutil.Process]:
@@ -149,9 +162,9 @@ class Growth:
 
 
 def growth(weights: Sequence[Weight], name: str, total: int) -> Growth | None:
-    """Of the worker or the browsers, from the 200 episodes after the first 200 to the last 200; None where the run was
-    too short to tell. Times at which there was no browser count for nothing."""
-    held = [(one.done, getattr(one, name)) for one in weights if one.browsers]
+    """Of the worker, or of a browser that has all its pages open, from the 200 episodes after the first 200 to the last
+    200; None where the run was too short to tell. Times at which there was no browser count for nothing."""
+    held = [(one.done, getattr(one, name)) for one in weights if one.browsers and getattr(one, name)]
     first = [value for done, value in held if BEFORE <= done < 2 * BEFORE]
     last = [value for done, value in held if done >= total - BEFORE]
     if total < 3 * BEFORE or not first or not last:
@@ -166,8 +179,10 @@ def problems(run: Any, seen: Watch, log: str, folder: Path) -> list[str]:
     row = type(run).objects.with_progress().get(pk=run.pk)
     if (row.state, row.done, row.failed) != ("done", total, 0):
         found.append(f"the run is {row.state}, {row.done} of {total} episodes have ended, {row.failed} were lost")
-    for name in ("worker", "browsers"):
+    for name in ("worker", "browser"):
         grown = growth(seen.weights, name, total)
+        if grown is None and total >= 3 * BEFORE:
+            found.append(f"the {name} was not weighed often enough to tell whether it grows")
         if grown and grown.share > MOST_GROWTH:
             found.append(f"the {name} grew from {grown.first:.0f} to {grown.last:.0f} MiB")
     again = LOST.findall(log)
@@ -266,7 +281,7 @@ def _report(run: Any, seen: Watch, found: Sequence[str], options: argparse.Names
         "again": seen.again,
         "seconds": seen.seconds,
     }
-    for name in ("worker", "browsers"):
+    for name in ("worker", "browser"):
         if grown := growth(seen.weights, name, total):
             print(f"{name:12} {grown.first:8.0f} {grown.last:8.0f} {grown.share:8.1%}")
             figures[name] = {"first_mib": grown.first, "last_mib": grown.last, "growth": grown.share}
@@ -276,7 +291,7 @@ def _report(run: Any, seen: Watch, found: Sequence[str], options: argparse.Names
     )
     for problem in found[:20]:
         print("  ", problem)
-    figures |= {"problems": list(found), "weights": [[one.done, one.worker, one.browsers] for one in seen.weights]}
+    figures |= {"problems": list(found), "weights": [list(astuple(one)) for one in seen.weights]}
     (VAR / "soak.json").write_text(json.dumps(figures))
     return int(bool(found))
 
