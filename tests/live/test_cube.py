@@ -1,21 +1,60 @@
-"""CUBE's tasks with the real packages."""
+"""CUBE both ways, with the real packages: its tasks for our agents, our recipe as an agent of its tasks."""
 
-from collections.abc import Iterator
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
+from agents.environments.browser import find
 from agents.environments.harnesses.cube_tasks import NotInCube, cube_actions
+from agents.environments.harnesses.told_markup import told_page
 from agents.environments.process import EnvironmentProcess
 from agents.environments.protocol import NoSuchTask
 from agents.environments.task_sets import TASKS
-from agents.types import Action
+from agents.live.elsewhere import EpisodesElsewhere
+from agents.types import Action, Decision, Observation
+from tests import factories
+from tests.evaluation.workers import environment
 from tests.live.other_pythons import CUBE, python
 from tests.live.test_environment import are_gone, browsers_of, node
 
+ROOT = Path(__file__).resolve().parents[2]
+EPISODES = """
+import json, sys
+from importlib.resources import files
+from pathlib import Path
+sys.path.append({folder!r})
+from cube.testing import run_debug_episode
+from cube_agent import WebNavAgent
+from cube_browser_playwright import PlaywrightSessionConfig
+from cube_browser_tool import PlaywrightConfig
+from miniwob_cube.benchmark import MiniWobBenchmarkConfig
+
+browser = PlaywrightSessionConfig(headless=True, viewport={{"width": 332, "height": 214}},
+    pw_extra_kwargs={{"executable_path": {chromium!r}}})
+tool = PlaywrightConfig(browser=browser, use_html=True, use_screenshot=False)
+pages = (Path(str(files("miniwob"))) / "html" / "miniwob").as_uri()
+tasks = {{one.metadata.id: one for one in MiniWobBenchmarkConfig(tool_config=tool).get_task_configs()}}
+for name in {tasks!r}:
+    agent = WebNavAgent({python!r}, {manage!r}, "grounded")
+    found = run_debug_episode(tasks[name].model_copy(update={{"base_url": pages}}).make(), agent, max_steps=4)
+    agent.close()
+    print(json.dumps({{"said": agent.said, "left": agent.process.poll()}} | {{
+        key: found[key] for key in ("task_id", "reward", "done", "steps", "error")}}))
+"""
+
+
+@pytest.fixture(scope="session")
+def cube_python(has_chromium, tmp_path_factory) -> str:
+    return python("CUBE_PYTHON", CUBE, tmp_path_factory.mktemp("cube"), (3, 12))
+
 
 @pytest.fixture
-def cube(has_chromium, tmp_path_factory, monkeypatch) -> Iterator[EnvironmentProcess]:
-    monkeypatch.setenv("CUBE_PYTHON", python("CUBE_PYTHON", CUBE, tmp_path_factory.mktemp("cube"), (3, 12)))
+def cube(cube_python, monkeypatch) -> Iterator[EnvironmentProcess]:
+    monkeypatch.setenv("CUBE_PYTHON", cube_python)
     process = EnvironmentProcess("cube")
     yield process
     process.close()
@@ -46,6 +85,92 @@ def test_its_tasks_are_played_to_their_reward(cube) -> None:
     started = browsers_of(cube.pid)
     cube.close()
     assert are_gone(started)
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_a_recipe_is_an_agent_of_its_tasks(cube_python) -> None:
+    factories.make_project()
+    given = {"folder": str(ROOT / "docs" / "examples"), "chromium": find(), "tasks": ["click-test", "click-button"]}
+    given |= {"python": sys.executable, "manage": str(ROOT / "manage.py")}
+    command = [cube_python, "-I", "-c", EPISODES.format(**given)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    first, second = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"said"')]
+    assert (first["task_id"], first["error"], first["reward"], first["done"]) == ("click-test", None, 1.0, True)
+    assert first["said"] == "[button]  Click Me! -> CLICK"
+    assert (second["error"], second["done"]) == (None, True), "it is done as CUBE knows it, right or wrong"
+    assert [first["left"], second["left"]] == [0, 0], "no process of an agent is left"
+
+
+SHOP = """
+<head><title>Shop</title></head>
+<div id="query">Find the red one.</div>
+<div id="area">
+  <p>Two <b>kinds</b> of hats</p>
+  <button>Red</button> <button type="button">Blue</button>
+  <div style="display: none"><button>Secret</button></div>
+  <input type="hidden" value="token"/><input id="who" type="text" value="ada"/>
+  <select><option value="s">Small</option><option>Large</option></select>
+</div>
+"""
+
+
+def test_a_page_that_is_told_as_html_is_read_and_its_elements_have_selectors() -> None:
+    page = told_page(SHOP, "http://shop.example/")
+    named = {name: page.elements[node] for node, name in page.view.names.items()}
+    assert named["[button]  Blue"].selector == '[id="area"] > button:nth-of-type(2)'
+    assert named["[textbox]  who"].selector == '[id="who"]'
+    chosen = named["[option]  Small"]
+    assert (chosen.selector, chosen.option, chosen.is_list) == ('[id="area"] > select:nth-of-type(1)', "s", True)
+    assert named["[option]  Large"].option == "Large", "an option without a value has its words for one"
+    assert "Secret" not in page.view.html
+    assert "token" not in page.view.html
+    assert "bounding_box_rect" not in page.view.html, "nothing is known of layout"
+    assert "Two" in page.view.html
+    assert "of hats" in page.view.html
+    assert page.view.url == "http://shop.example/"
+    for nothing in ("", "<body></body>", "<script>1</script>"):
+        with pytest.raises(ValueError, match="the page shows nothing"):
+            told_page(nothing, "")
+
+
+class Saying:
+    """Decides on these actions, one decision after the other."""
+
+    def __init__(self, *decisions: Decision) -> None:
+        self.decisions, self.seen = list(decisions), list[Observation]()
+
+    def decide(self, observations: Sequence[Observation]) -> list[Decision]:
+        self.seen += observations
+        return [self.decisions.pop(0)]
+
+
+def test_what_a_recipe_does_on_a_told_page_is_said_in_cubes_actions() -> None:
+    page = told_page(SHOP, "")
+    at = {name: node for node, name in page.view.names.items()}
+    field, large = at["[textbox]  who"], at["[option]  Large"]
+    agent = Saying(
+        Decision((Action("TYPE", field, "eve"), Action("CLICK", large))),
+        Decision((Action("CLICK", "999"),)),
+        Decision((Action("STOP"),)),
+    )
+    episodes = EpisodesElsewhere(agent, harness="cube")
+    told = episodes.answer({"html": SHOP, "goal": "Say who\n you are."})
+    assert [one["name"] for one in told["action"]] == [
+        *("browser_click", "browser_press_key", "browser_type", "browser_select_option"),
+    ]
+    assert told["action"][2]["arguments"] == {"selector": '[id="who"]', "text": "eve"}
+    assert told["action"][3]["arguments"]["value"] == "Large"
+    missed = episodes.answer({"html": SHOP})
+    assert (missed["action"], "not done" in missed["said"]) == (None, True)
+    assert episodes.answer({"html": SHOP})["action"] is None
+    assert [(seen.instruction, seen.website, len(seen.turn_actions)) for seen in agent.seen] == [
+        ("Say who you are.", "cube", 0),
+        ("Say who you are.", "cube", 2),
+        ("Say who you are.", "cube", 3),
+    ]
 
 
 def test_where_it_is_not_it_says_so(monkeypatch) -> None:

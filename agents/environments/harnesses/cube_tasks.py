@@ -3,7 +3,7 @@
 CUBE names elements by CSS: an element that is acted on gets its number as an attribute first.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from agents.environments.harnesses.bridge import BridgedEnvironment, listed, python_of
@@ -30,9 +30,17 @@ def task_names() -> tuple[str, ...]:
     return listed(python_of(SETTING, PACKAGE), SCRIPT, frozenset())
 
 
-def cube_actions(action: Action, option: str | None = None, is_list: bool = False) -> list[CubeAction]:
+def marked(node_id: str) -> str:
+    """The selector of an element that has its number as an attribute."""
+    return f'[data-webnav="{node_id}"]'
+
+
+def cube_actions(
+    action: Action, option: str | None = None, is_list: bool = False, selector: Callable[[str], str] = marked
+) -> list[CubeAction]:
     """An action in CUBE's: several where it has none that does it at once. `option`: the value of the option that is
-    meant, where the element is one; `is_list`: it is a list, or in one. Raises NotInCube."""
+    meant, where the element is one; `is_list`: it is a list, or in one; `selector`: of an element by its number. Raises
+    NotInCube."""
     if action.operation == "CLICK" and action.point is not None:
         return [_does("browser_mouse_click_xy", x=round(action.point[0]), y=round(action.point[1]))]
     if action.operation == "PRESS" and action.node_id is None:
@@ -43,7 +51,7 @@ def cube_actions(action: Action, option: str | None = None, is_list: bool = Fals
         return [_does("final_step")]
     if action.node_id is None:
         raise NotInCube(f"{action.operation} needs an element of the page")
-    at = f'[data-webnav="{action.node_id}"]'
+    at = selector(action.node_id)
     if is_list and action.operation in ("CLICK", "SELECT", "TYPE"):
         return [_does("browser_select_option", selector=at, value=action.value if option is None else option)]
     click = _does("browser_click", selector=at)
@@ -57,7 +65,7 @@ def cube_actions(action: Action, option: str | None = None, is_list: bool = Fals
     if action.operation == "HOVER":
         return [_does("browser_hover", selector=at)]
     if action.operation == "DRAG" and "," not in action.value:
-        return [_does("browser_drag", from_selector=at, to_selector=f'[data-webnav="{action.value}"]')]
+        return [_does("browser_drag", from_selector=at, to_selector=selector(action.value))]
     raise NotInCube(f"{action.operation} is not done here")
 
 
