@@ -2,5 +2,5 @@
 
 `goals` makes datasets of goals, each a task of an environment with a seed; `running` lets a run act in them. May import
 `encoders`, `environments`, `environments/harnesses`, `environments/open_web`, `environments/oracles`, `guard`, `llm`,
-`models`, `recipes`, `runs`, `stages` and all of `annotations`.
+`models`, `prompts`, `recipes`, `runs`, `stages` and all of `annotations`.
 """

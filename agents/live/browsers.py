@@ -11,8 +11,8 @@ from typing import Any
 from django.utils import timezone
 
 from agents.environments.process import EnvironmentProcess
-from agents.environments.protocol import EnvironmentLost
-from agents.live.under_way import HeldEpisode, LiveEpisode
+from agents.environments.protocol import ActionEffect, EnvironmentLost
+from agents.live.under_way import ActingEpisode, HeldEpisode, LiveEpisode
 from agents.models import Drive, HeldStep, Run
 from agents.runs import events
 from agents.runs.episodes import ActionOutcome, Episode, Seen
@@ -79,6 +79,23 @@ class EpisodeBrowsers:
                 self.waiting.appendleft(episode)
             return None
         return True if answer is None else answer
+
+    def carry_out(self, asked: Sequence[ActingEpisode]) -> list[tuple[ActingEpisode, ActionEffect]]:
+        """Do the next action of each decision, all at once; what came of them. Those whose browser is lost are marked
+        so."""
+        told, heard = [], []
+        for acting in asked:
+            if self.ask(acting.environment, acting.tell) is None:
+                acting.is_lost = True
+            else:
+                told.append(acting)
+        for acting in told:
+            effect = self.ask(acting.environment, acting.environment.hear_step)
+            if effect is None:
+                acting.is_lost = True
+            else:
+                heard.append((acting, effect))
+        return heard
 
     def keep_what_people_did(self) -> None:
         """End waiting episodes whose browser was lost with a worker after a person had stopped them or acted in them:

@@ -48,6 +48,14 @@ class ChosenUser:
         reference = pack.reference
         return asdict(self) | {"pack": reference, "texts_sha256": texts_sha256(pack)}
 
+    def kept_unless(self, errors: dict[str, str], environment: str, project: Project) -> dict[str, Any]:
+        """The same as the field `user`; {} where something is wrong with it, which the errors say then."""
+        try:
+            return {"user": self.kept(environment, project)}
+        except ValueError as error:
+            errors["user"] = f"{str(error)[0].upper()}{str(error)[1:].removesuffix('.')}."
+            return {}
+
     def check_connection(self) -> None:
         """Raise ValueError, in words, where nothing answers for it, or a limit on money could not be kept."""
         known = Connection.objects.answering(Connection.Kind.LLM, self.connection) if self.connection else None

@@ -45,17 +45,12 @@ def start_goals(
     seconds: int = SECONDS,
     talker: ChosenUser | None = None,
 ) -> Job:
-    """A queued job that makes the goals of tasks with so many seeds each. `talker`: their user, where it is a language
-    model. Raises ValidationError."""
+    """A queued job that makes the goals of tasks with so many seeds each, for a user. Raises ValidationError."""
     rules.require(user, Job.Kind.GOALS, project)
     steps, tasks = steps or episode_steps(environment), list(dict.fromkeys(tasks))
     errors = work.named_wrongly(name, project)
     limits: dict[str, Any] = {"environment": environment, "steps": steps, "seconds": seconds}
-    if talker is not None:
-        try:
-            limits["user"] = talker.kept(environment, project)
-        except ValueError as error:
-            errors["user"] = f"{str(error)[0].upper()}{str(error)[1:].removesuffix('.')}."
+    limits |= talker.kept_unless(errors, environment, project) if talker else {}
     found = Dataset.objects.filter(name=name, project=project).first()
     if found is not None and (differs := found.differs_from(limits)):
         errors["name"] = f"{differs[0].upper()}{differs[1:]}."
@@ -74,8 +69,7 @@ def start_goals(
     work.check_quota(user, errors)
     if errors:
         raise ValidationError(errors)
-    params = {"name": name, "format": FORMAT, "tasks": tasks, "episodes": episodes, "first_seed": first_seed}
-    params |= {"split": split, **limits}
+    params = dict(limits, name=name, format=FORMAT, tasks=tasks, episodes=episodes, first_seed=first_seed, split=split)
     return work.queue(Job(kind=Job.Kind.GOALS, project=project, created_by=user, params=params))
 
 

@@ -216,18 +216,7 @@ class LiveRun:
 
     def _act(self, acted: list[ActingEpisode]) -> None:
         while asked := [acting for acting in acted if acting.next_action is not None]:
-            told, heard = [], []
-            for acting in asked:
-                if self.browsers.ask(acting.environment, acting.tell) is None:
-                    acting.is_lost = True
-                else:
-                    told.append(acting)
-            for acting in told:
-                effect = self.browsers.ask(acting.environment, acting.environment.hear_step)
-                if effect is None:
-                    acting.is_lost = True
-                else:
-                    heard.append((acting, effect))
+            heard = self.browsers.carry_out(asked)
             for acting, effect in self.users.hear(heard) if self.users else heard:
                 acting.hear(effect)
         kept = [acting for acting in acted if not acting.is_lost]

@@ -10,7 +10,7 @@ from annotations.sample.missing import HiddenPart, asked_for, told_by
 
 
 @dataclass(frozen=True)
-class Said:
+class Utterance:
     """What a model said for the user, and what that took. `error`: why other words stand in for its own."""
 
     words: str
@@ -48,7 +48,7 @@ class SpokenTurn:
         """What it has left out, in words."""
         return "; ".join(part.words.strip(" ,:.") for part in self.parts) or "nothing"
 
-    def say(self, said: Said) -> None:
+    def say(self, said: Utterance) -> None:
         """It has said what is to be done."""
         self.instruction = said.words
         self.wanted = told = told_by(said.words, self.parts)
@@ -56,7 +56,7 @@ class SpokenTurn:
         self._note(0 if told else None)
         self._keep("instruction", said, told)
 
-    def answer(self, question: str, said: Said, steps: int) -> None:
+    def answer(self, question: str, said: Utterance, steps: int) -> None:
         """It has answered a question, after so many steps of the turn."""
         self.wanted = [*self.wanted, *asked_for(question, self.parts)]
         told = told_by(said.words, self.parts)
@@ -66,7 +66,7 @@ class SpokenTurn:
         self.talk.append((question, said.words))
         self._keep("answer", said, unasked, question=question)
 
-    def judge(self, said: Said, content: bool | None) -> None:
+    def judge(self, said: Utterance, content: bool | None) -> None:
         """It has said whether it got what it asked for."""
         self.content = content
         self._keep("content", said, (), content=content)
@@ -93,7 +93,7 @@ class SpokenTurn:
         if self.told_after is None:
             self.told_after = steps
 
-    def _keep(self, kind: str, said: Said, unasked: Sequence[HiddenPart], **more: Any) -> None:
+    def _keep(self, kind: str, said: Utterance, unasked: Sequence[HiddenPart], **more: object) -> None:
         words = [part.words.strip(" ,:.") for part in unasked]
         self.stood_in += bool(said.error) and kind != "content"
         self.unstored.append({"kind": kind, **said.kept, **more, "unasked": words})

@@ -11,63 +11,34 @@ from django.utils import timezone
 
 from agents.environments.process import EnvironmentProcess
 from agents.environments.protocol import ActionEffect, EpisodeStart, PageView
-from agents.environments.task_sets import FREE
 from agents.guard.again import what_changed
-from agents.live.spoken import SpokenTurn
+from agents.live.talk import EpisodeTalk
 from agents.live.teaching import ShownAction, TaughtTurn
-from agents.models import Drive, HeldStep, Trajectory
+from agents.models import Drive, HeldStep
 from agents.runs.episodes import ActionOutcome, Episode, Seen
 from agents.types import Action, Decision, Observation, PastAction, RecordedStep
-from annotations.models import Turn
 
 TYPED_STEPS = 15  # of an agent in one turn, before the person who types for the user is asked what is next
 NO_ACTION = "ended: the agent had no action"
 
 
 @dataclass
-class LiveEpisode:
+class LiveEpisode(EpisodeTalk):
     """An episode under way: where it is, and what the agent has done so far."""
 
-    trajectory: Trajectory
-    turns: list[Turn]  # of the conversation, in order
     by_hand: bool = False  # a person shows it from the first page on, and there is no agent
     attempts: int = 0
-    at: int = 0  # which turn it is in
     taken: int = 0  # steps of all turns
     view: PageView | None = None
     seen_at: datetime | None = None
     begun: float = 0.0
     steps: list[RecordedStep] = field(default_factory=list)  # of this turn
-    answers: list[str] = field(default_factory=list)  # of the user to questions in this turn
     drive: Drive | None = None  # a person has stopped it
     stood_since: float = 0.0
     is_shown: bool = False  # a person has acted in it: it is never begun anew
     done: list[ShownAction] = field(default_factory=list)  # in this turn, for those who learn from it
     reached: list[TaughtTurn] = field(default_factory=list)  # turns that came out as asked
     proposal: Decision | None = None  # what the agent would do where a person drives
-    spoken: SpokenTurn | None = None  # what a user that is a language model says in this turn
-    earlier_spoken: list[str] = field(default_factory=list)  # its instructions before
-
-    @property
-    def turn(self) -> Turn:
-        return self.turns[self.at]
-
-    @property
-    def instruction(self) -> str:
-        """What the user has said to be done in this turn."""
-        return self.spoken.instruction if self.spoken else self.turn.instruction
-
-    @property
-    def earlier(self) -> tuple[str, ...]:
-        """What the user has said in the turns before."""
-        written = [turn.instruction for turn in self.turns[: self.at]]
-        return (*self.earlier_spoken, *written[len(self.earlier_spoken) :])
-
-    @property
-    def goal(self) -> tuple[str, int]:
-        """The task and the seed of the episode."""
-        place = self.trajectory.conversation.extra
-        return place["task"], place["seed"]
 
     def begin(self, start: EpisodeStart) -> None:
         self.begun, self.steps, self.at, self.taken = time.monotonic(), [], 0, 0
@@ -77,11 +48,6 @@ class LiveEpisode:
         if start.instruction and not self.turn.instruction:  # its goal was made without a browser
             self.call(start.instruction)
         self.look(start.view)
-
-    @property
-    def is_typed(self) -> bool:
-        """Whether a person types what the user says, turn by turn."""
-        return bool(self.trajectory.conversation.extra.get("typed"))
 
     def hear_user(self, drive: Drive) -> None:
         """The user has answered, or said the next instruction."""
@@ -93,16 +59,6 @@ class LiveEpisode:
         index, goal = len(self.turns), self.trajectory.conversation
         self.turns.append(goal.turns.create(index=index, source_id=f"{goal.source_id}-{index}", instruction=drive.said))
         self.at, self.done, self.steps, self.answers = index, [], [], []
-
-    def call(self, words: str) -> None:
-        """What is done in this turn, where nobody has said it before."""
-        self.turn.instruction = words
-        self.turn.save(update_fields=["instruction"])
-
-    @property
-    def is_free(self) -> bool:
-        """Whether people say when it is reached."""
-        return self.trajectory.run.dataset.live["environment"] in FREE
 
     def go_on(self) -> None:
         """Go on to the next turn: the user says the next instruction."""

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from agents.environments.protocol import ActionEffect
 from agents.live.chosen_users import TEXTS, ChosenUser, texts_sha256
-from agents.live.spoken import Said, SpokenTurn
+from agents.live.spoken import SpokenTurn, Utterance
 from agents.live.under_way import ActingEpisode, LiveEpisode
 from agents.llm import connection as llm_connection
 from agents.llm.budget import BudgetedLlm
@@ -62,7 +62,7 @@ class ModelUsers:
             episode.spoken = self._turn(episode)
         if self.chosen.words == "written":
             for episode in begun:
-                _spoken(episode).say(Said(episode.turn.instruction))
+                _spoken(episode).say(Utterance(episode.turn.instruction))
             return
         questions = [self._wording(episode) for episode in begun]
         written = [episode.turn.instruction for episode in begun]
@@ -111,7 +111,7 @@ class ModelUsers:
         episodes: Sequence[LiveEpisode],
         questions: Sequence[dict[str, str]],
         stood_in: Sequence[str] | None = None,
-    ) -> list[Said]:
+    ) -> list[Utterance]:
         """What the user says in each episode. `stood_in`: what stands in for a reply that is none, by default
         nothing; why is kept with it. Raises LlmError where nobody answers, or no more may be spent."""
         began, prompt = time.monotonic(), self.pack.prompt(text)
@@ -141,16 +141,16 @@ def _spoken(episode: LiveEpisode) -> SpokenTurn:
     return episode.spoken
 
 
-def _said(answer: Reply | LlmError, stood_in: str) -> Said:
+def _said(answer: Reply | LlmError, stood_in: str) -> Utterance:
     if isinstance(answer, RequestRefused):  # every other would be, too: a user of other words would be another one
         raise ValueError(f"the language model that is the user cannot be asked: {answer}")
     if isinstance(answer, LlmError):
         if not isinstance(answer, BadReply):
             raise answer
-        return Said(stood_in, tokens=answer.usage.tokens, cost=answer.usage.cost, error=_storable(str(answer)))
+        return Utterance(stood_in, tokens=answer.usage.tokens, cost=answer.usage.cost, error=_storable(str(answer)))
     words = " ".join(_storable(answer.text).split()).strip('"“”')[:MOST_SAID]
     error = "" if words else "the model said nothing"
-    return Said(words or stood_in, answer.model, answer.usage.tokens, answer.usage.cost, error)
+    return Utterance(words or stood_in, answer.model, answer.usage.tokens, answer.usage.cost, error)
 
 
 def _storable(text: str) -> str:

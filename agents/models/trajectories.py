@@ -216,8 +216,8 @@ class Trajectory(models.Model):
         """Turn -> its instruction in the words of the user, where that is a language model; {} where it is not."""
         if not self.run.dataset.live.get("user"):
             return {}
-        said = self.steps.annotate(said=KT(f"trace__{USER}__instruction")).exclude(said=None)
-        return dict(said.values_list("turn__index", "said"))
+        told = self.steps.annotate(spoken=KT(f"trace__{USER}__instruction")).exclude(spoken=None)
+        return dict(told.values_list("turn__index", "spoken"))
 
     def recorded_steps(self) -> StepQuerySet:
         """The steps of its conversation in order, decided or not; the place of a step is its `seq`. Candidates are not

@@ -15,7 +15,7 @@ from agents.environments.protocol import TurnEnd
 from agents.live import running
 from agents.live.chosen_users import ChosenUser
 from agents.live.goals import LiveGoals, new_goals
-from agents.live.spoken import Said, SpokenTurn
+from agents.live.spoken import SpokenTurn, Utterance
 from agents.llm import embedded
 from agents.models import Connection, LlmReply, Run, UserLedger
 from agents.replay.rows import rows
@@ -38,8 +38,8 @@ PRICES = {"price_prompt": 1.0, "price_completion": 2.0}
 
 def test_an_answer_that_tells_what_was_asked_for_leaks_nothing() -> None:
     turn = SpokenTurn("Only the brown one.", [BIN])
-    turn.say(Said("Only mine, please."))
-    turn.answer("Which bin?", Said("The brown one."), steps=2)
+    turn.say(Utterance("Only mine, please."))
+    turn.answer("Which bin?", Utterance("The brown one."), steps=2)
     ended = turn.ended(TurnEnd(True, 3, 2, 0, (), asked=1, needed=True))
     assert (ended.spoken, ended.answers, ended.leaks, ended.said_unasked, ended.told_after) == (True, 1, 0, False, 2)
     assert [told["unasked"] for told in turn.take()["told"]] == [[], []]
@@ -47,9 +47,9 @@ def test_an_answer_that_tells_what_was_asked_for_leaks_nothing() -> None:
 
 def test_an_answer_that_tells_more_than_was_asked_for_is_a_leak_and_named() -> None:
     turn = SpokenTurn("Only the brown one.", [BIN])
-    turn.say(Said("Only mine, please."))
-    turn.answer("Shall I go on?", Said("Yes, with the brown bin."), steps=1)
-    turn.answer("And the bin, which colour?", Said("Brown."), steps=2)
+    turn.say(Utterance("Only mine, please."))
+    turn.answer("Shall I go on?", Utterance("Yes, with the brown bin."), steps=1)
+    turn.answer("And the bin, which colour?", Utterance("Brown."), steps=2)
     ended = turn.ended(TurnEnd(True, 3, 2, 0, (), asked=2, needed=True))
     assert (ended.answers, ended.leaks, ended.told_after) == (2, 1, 1)
     assert [told["unasked"] for told in turn.take()["told"]] == [[], ["the brown one"], []]
@@ -58,8 +58,8 @@ def test_an_answer_that_tells_more_than_was_asked_for_is_a_leak_and_named() -> N
 
 def test_an_instruction_that_tells_what_it_was_to_leave_out_is_known() -> None:
     turn = SpokenTurn("Only the brown one.", [BIN])
-    turn.say(Said("Just the brown bin."))
-    turn.answer("Shall I go on?", Said("Yes, the brown one."), steps=4)
+    turn.say(Utterance("Just the brown bin."))
+    turn.answer("Shall I go on?", Utterance("Yes, the brown one."), steps=4)
     ended = turn.ended(TurnEnd(True, 5, 2, 0, (), asked=1, needed=True))
     assert (ended.said_unasked, ended.told_after, ended.leaks) == (True, 0, 0), "what was said at once is no secret"
 

@@ -2,5 +2,5 @@
 
 Core; runs in the process of an environment (`worker.py`). What a harness needs is not installed here: a Python that has
 it runs one script of this folder, which imports nothing of this project and is told over a socket what to do. May
-import `environments` and `annotations/datasets`.
+import `environments`, `annotations/datasets` and `annotations/dom`.
 """

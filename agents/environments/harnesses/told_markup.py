@@ -7,13 +7,13 @@ what the markup itself hides is left out.
 
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
 
 import lxml.html
 
 from agents.environments.protocol import PageView
 from annotations.datasets.miniwob_dom import Node, PageMaker, describe, elements_of
 from annotations.dom.limits import PageError, check_size
+from annotations.dom.tree import Element
 
 LEFT_OUT = frozenset("head script style link meta noscript template iframe title".split())
 NO_BOX = ' bounding_box_rect="0,0,0,0"'  # as pages of people's demonstrations have one of each element
@@ -44,7 +44,7 @@ def told_page(html: str, url: str) -> ToldPage:
     except PageError as error:
         raise ValueError(str(error)) from error
     body = lxml.html.document_fromstring(html or "<body>").find("body")
-    reader = _Reader()
+    reader = _MarkupReader()
     root = None if body is None else reader.read(body, "body", None)
     if root is None or not root["children"]:
         raise ValueError("the page shows nothing")
@@ -55,7 +55,7 @@ def told_page(html: str, url: str) -> ToldPage:
     return ToldPage(PageView(made.html.replace(NO_BOX, ""), url, len(made.elements), names), named)
 
 
-class _Reader:
+class _MarkupReader:
     """Reads elements in document order and numbers them."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class _Reader:
         self._numbers = count(1)
         self._ids: set[str] = set()
 
-    def read(self, element: Any, selector: str, around: str | None) -> Node | None:
+    def read(self, element: Element, selector: str, around: str | None) -> Node | None:
         """An element with what is below it; None where it is hidden, or no element. `around`: the list that an option
         is in, by its selector."""
         if not isinstance(element.tag, str) or element.tag in LEFT_OUT or _is_hidden(element):
@@ -80,7 +80,7 @@ class _Reader:
         self._fill(node, element, selector, list_)
         return node
 
-    def _fill(self, node: Node, element: Any, selector: str, around: str | None) -> None:
+    def _fill(self, node: Node, element: Element, selector: str, around: str | None) -> None:
         texts, counts = [element.text or ""], dict[str, int]()
         for child in element:
             if isinstance(child.tag, str):
@@ -101,7 +101,7 @@ def _say(node: Node, text: str) -> None:
         node["children"].append({"tag": "t", "text": words, "children": []})
 
 
-def _node(element: Any, ref: int) -> Node:
+def _node(element: Element, ref: int) -> Node:
     kind = element.get("type", "text").lower()
     tag = element.tag.upper() + (f"_{kind}" if element.tag == "input" else "")
     node: Node = {"tag": tag, "ref": ref, "children": [], "left": 0, "top": 0, "width": 0, "height": 0}
@@ -111,11 +111,11 @@ def _node(element: Any, ref: int) -> Node:
     return node
 
 
-def _text(element: Any) -> str:
+def _text(element: Element) -> str:
     return " ".join("".join(element.itertext()).split())
 
 
-def _is_hidden(element: Any) -> bool:
+def _is_hidden(element: Element) -> bool:
     style = "".join(element.get("style", "").lower().split())
     kind = element.get("type", "").lower()
     return "hidden" in element.attrib or kind == "hidden" or any(word in style for word in HIDES)
