@@ -11,6 +11,8 @@ Python of this project, and asks it for one action after the other. Its tasks ne
     tasks = MiniWobBenchmarkConfig(tool_config=PlaywrightConfig(use_html=True, use_screenshot=False)).get_task_configs()
     agent = WebNavAgent(python="~/webnav/.venv/bin/python", manage="~/webnav/manage.py", recipe="grounded")
     print(run_debug_episode(next(tasks).make(), agent))
+
+Where `cube-harness` is installed, its experiments take `WebNavAgentConfig(python=…, manage=…, recipe="grounded")`.
 """
 
 import json
@@ -73,3 +75,41 @@ class WebNavAgent:
     def __del__(self):
         if hasattr(self, "process"):
             self.close()
+
+
+try:
+    from cube_harness.agent import Agent, AgentConfig
+    from cube_harness.core import AgentOutput
+except ImportError:  # the standard alone is installed
+    pass
+else:
+
+    class WebNavAgentConfig(AgentConfig):
+        """Which recipe decides. `settings`: of the recipe, as "rank.top_k=20"."""
+
+        python: str
+        manage: str
+        recipe: str = "grounded"
+        settings: list[str] = []
+
+        @property
+        def agent_name(self):
+            return f"WebNav-{self.recipe}"
+
+        def make(self, action_set=None, **kwargs):
+            return WebNavHarnessAgent(self)
+
+    class WebNavHarnessAgent(Agent):
+        """The same for experiments of cube-harness, which carry out the actions of a decision one after another."""
+
+        name = "WebNav"
+        description = "does what a recipe of WebNav decides"
+        input_content_types = ["text"]
+        output_content_types = ["action"]
+
+        def __init__(self, config):
+            super().__init__(config)
+            self.asked = WebNavAgent(config.python, config.manage, config.recipe, config.settings)
+
+        def step(self, obs):
+            return AgentOutput(actions=self.asked.decided(obs))

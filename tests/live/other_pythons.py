@@ -15,6 +15,7 @@ INSTALLING_SECONDS = 300
 BROWSERGYM = ("browsergym-miniwob==0.14.3", "browsergym-experiments==0.14.3", "tqdm")
 WEBARENA = ("webarena-verified==1.2.3",)
 CUBE = ("miniwob-cube==1.1.0", "cube-standard==0.1.0rc10")
+CUBE_HARNESS = ("cube-harness==0.1.0rc2", *CUBE)
 
 
 def python(setting: str, packages: tuple[str, ...], folder: Path, least: tuple[int, int] = (3, 11)) -> str:

@@ -1,6 +1,7 @@
 """CUBE both ways, with the real packages: its tasks for our agents, our recipe as an agent of its tasks."""
 
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ from agents.live.elsewhere import EpisodesElsewhere
 from agents.types import Action, Decision, Observation
 from tests import factories
 from tests.evaluation.workers import environment
-from tests.live.other_pythons import CUBE, python
+from tests.live.other_pythons import CUBE, CUBE_HARNESS, python
 from tests.live.test_environment import are_gone, browsers_of, node
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,6 +103,53 @@ def test_a_recipe_is_an_agent_of_its_tasks(cube_python) -> None:
     assert first["said"] == "[button]  Click Me! -> CLICK"
     assert (second["error"], second["done"]) == (None, True), "it is done as CUBE knows it, right or wrong"
     assert [first["left"], second["left"]] == [0, 0], "no process of an agent is left"
+
+
+EXPERIMENT = """
+import json, sys
+from pathlib import Path
+sys.path.append({folder!r})
+from cube_agent import WebNavAgentConfig
+from cube_browser_playwright import PlaywrightSessionConfig
+from cube_browser_tool import PlaywrightConfig
+from cube_harness.exp_runner import run_sequentially
+from cube_harness.experiment import Experiment
+from miniwob_cube.benchmark import MiniWobBenchmarkConfig
+
+browser = PlaywrightSessionConfig(headless=True, viewport={{"width": 332, "height": 214}},
+    pw_extra_kwargs={{"executable_path": {chromium!r}}})
+tool = PlaywrightConfig(browser=browser, use_html=True, use_screenshot=False)
+tasks = MiniWobBenchmarkConfig(tool_config=tool, port={port})
+tasks = tasks.subset_from_list(["click-test"], benchmark_name_suffix="one")
+agent = WebNavAgentConfig(python={python!r}, manage={manage!r}, recipe="grounded")
+experiment = Experiment(name="one", output_dir=Path({out!r}), agent_config=agent, benchmark_config=tasks, max_steps=4)
+found = run_sequentially(experiment)
+print("FOUND", json.dumps(list(found.failures.values())))
+"""
+
+
+def _free_port() -> int:
+    """For the server of its pages, which takes one of its own otherwise."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_a_recipe_is_an_agent_of_its_experiments(has_chromium, tmp_path_factory) -> None:
+    """In an experiment of cube-harness, which carries out what an agent decides, and judges by CUBE's reward."""
+    theirs = python("CUBE_HARNESS_PYTHON", CUBE_HARNESS, tmp_path_factory.mktemp("harness"), (3, 12))
+    factories.make_project()
+    out = tmp_path_factory.mktemp("experiment") / "out"
+    given = {"folder": str(ROOT / "docs" / "examples"), "chromium": find(), "out": str(out), "port": _free_port()}
+    given |= {"python": sys.executable, "manage": str(ROOT / "manage.py")}
+    command = [theirs, "-I", "-c", EXPERIMENT.format(**given)]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=300, cwd=out.parent)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "FOUND []" in done.stdout, "no episode has failed"
+    assert "Episode completed, reward: 1.0" in done.stderr
 
 
 SHOP = """

@@ -48,7 +48,11 @@ def task_names() -> list[str]:
 
 def where_to() -> str:
     """What may be named as a task, as a sentence. Raises NoSuchTask where it is off."""
-    return f"Any address on {', '.join(AllowedHosts.told().entries)}: a line each, and behind it what is to be done."
+    hosts, example = " or ".join(AllowedHosts.told().entries), next(iter(task_names()), "https://www.example.org/")
+    return (
+        f"There is no list to choose from: any address on {hosts} is a task. Name each in a line of its own, with what "
+        f"is to be done behind it: “{example} Find the opening hours”."
+    )
 
 
 def told_task(task: str) -> tuple[str, str]:
