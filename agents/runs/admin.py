@@ -8,6 +8,7 @@ from agents.models import (
     Run,
     Trajectory,
     TrajectoryStep,
+    UserLedger,
 )
 from annotations.admin_base import MadeElsewhere, ShowsGold, as_json, count_of
 from annotations.models import Operation
@@ -45,6 +46,15 @@ class TrajectoryAdmin(MadeElsewhere):
     @admin.display(ordering="stored_count")
     def stored(self, trajectory: Trajectory) -> int:
         return trajectory.stored_count
+
+
+@admin.register(UserLedger)
+class UserLedgerAdmin(MadeElsewhere):
+    list_display = ["run", "spent_tokens", "spent_cost", "spent_seconds", "budget_cost"]
+    list_select_related = ["run__dataset"]
+    search_fields = ["run__recipe_name", "run__dataset__name"]
+    ordering = ["-id"]
+    heavy = ("run__recipe",)
 
 
 class DecidedOperation(admin.SimpleListFilter):
