@@ -216,7 +216,7 @@ class Trajectory(models.Model):
         """Turn -> its instruction in the words of the user, where that is a language model; {} where it is not."""
         if not self.run.dataset.live.get("user"):
             return {}
-        told = self.steps.annotate(spoken=KT(f"trace__{USER}__instruction")).exclude(spoken=None)
+        told = self.steps.annotate(spoken=KT(f"trace__{USER}__instruction")).exclude(spoken__isnull=True)
         return dict(told.values_list("turn__index", "spoken"))
 
     def recorded_steps(self) -> StepQuerySet:

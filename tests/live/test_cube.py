@@ -158,7 +158,7 @@ SHOP = """
 <div id="area">
   <p>Two <b>kinds</b> of hats</p>
   <button>Red</button> <button type="button">Blue</button>
-  <div style="display: none"><button>Secret</button></div>
+  <div style="display: none"><button>Secret</button><a id="help">Help</a></div> <a id="help">Help</a>
   <input type="hidden" value="token"/><input id="who" type="text" value="ada"/>
   <select><option value="s">Small</option><option>Large</option></select>
 </div>
@@ -170,6 +170,7 @@ def test_a_page_that_is_told_as_html_is_read_and_its_elements_have_selectors() -
     named = {name: page.elements[node] for node, name in page.view.names.items()}
     assert named["[button]  Blue"].selector == '[id="area"] > button:nth-of-type(2)'
     assert named["[textbox]  who"].selector == '[id="who"]'
+    assert named["[link]  Help"].selector == '[id="area"] > a:nth-of-type(1)', "its id is there twice"
     chosen = named["[option]  Small"]
     assert (chosen.selector, chosen.option, chosen.is_list) == ('[id="area"] > select:nth-of-type(1)', "s", True)
     assert named["[option]  Large"].option == "Large", "an option without a value has its words for one"

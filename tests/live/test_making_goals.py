@@ -1,5 +1,7 @@
 """Live goals made from the web: the form says what they would take, a job makes them, a study is run on them."""
 
+import html
+
 import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.test import Client
@@ -170,6 +172,21 @@ def test_the_form_says_what_its_fields_would_take(admin: Client, project: Projec
     wrong = admin.post("/live-goals/", WANTED | {"project": project.pk, "tasks": "no-such"}).content.decode()
     assert "There is no task &#x27;no-such&#x27;" in wrong
     assert not Job.objects.filter(state="queued").exists()
+
+
+def test_the_form_says_what_may_be_named_where_there_is_no_list(admin: Client, monkeypatch) -> None:
+    monkeypatch.setenv("OPEN_WEB_HOSTS", "shop.example *.other.example")
+    page = html.unescape(admin.get("/live-goals/?environment=open-web").content.decode())
+    assert "any address on shop.example or *.other.example is a task" in page
+    assert "“http://shop.example/ Find the opening hours”" in page
+    assert "What there is:" not in page
+    monkeypatch.setenv("OPEN_WEB_HOSTS", "*.other.example")
+    assert "http://www.other.example/ Find" in admin.get("/live-goals/?environment=open-web").content.decode()
+    monkeypatch.delenv("OPEN_WEB_HOSTS")
+    page = admin.get("/live-goals/?environment=open-web").content.decode()
+    assert "The open web is off: OPEN_WEB_HOSTS names no hosts. Whoever runs the app lists those" in page
+    assert "any address on" not in page
+    assert "What there is: 27" in admin.get("/live-goals/?environment=sample-sites").content.decode()
 
 
 @pytest.mark.slow

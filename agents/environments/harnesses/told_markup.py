@@ -5,6 +5,7 @@ HTML alone says nothing of layout, of what a style hides, and of what was typed 
 what the markup itself hides is left out.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import count
 
@@ -13,7 +14,7 @@ import lxml.html
 from agents.environments.protocol import PageView
 from annotations.datasets.miniwob_dom import Node, PageMaker, describe, elements_of
 from annotations.dom.limits import PageError, check_size
-from annotations.dom.tree import Element
+from annotations.dom.tree import Element, tag_of
 
 LEFT_OUT = frozenset("head script style link meta noscript template iframe title".split())
 NO_BOX = ' bounding_box_rect="0,0,0,0"'  # as pages of people's demonstrations have one of each element
@@ -44,7 +45,7 @@ def told_page(html: str, url: str) -> ToldPage:
     except PageError as error:
         raise ValueError(str(error)) from error
     body = lxml.html.document_fromstring(html or "<body>").find("body")
-    reader = _MarkupReader()
+    reader = _MarkupReader(Counter() if body is None else Counter(one.get("id", "") for one in body.iter("*")))
     root = None if body is None else reader.read(body, "body", None)
     if root is None or not root["children"]:
         raise ValueError("the page shows nothing")
@@ -56,12 +57,12 @@ def told_page(html: str, url: str) -> ToldPage:
 
 
 class _MarkupReader:
-    """Reads elements in document order and numbers them."""
+    """Reads elements in document order and numbers them. `ids`: how often each is there, hidden or not."""
 
-    def __init__(self) -> None:
+    def __init__(self, ids: Counter[str]) -> None:
         self.named: dict[int, NamedByCss] = {}
         self._numbers = count(1)
-        self._ids: set[str] = set()
+        self._ids = ids
 
     def read(self, element: Element, selector: str, around: str | None) -> Node | None:
         """An element with what is below it; None where it is hidden, or no element. `around`: the list that an option
@@ -69,8 +70,7 @@ class _MarkupReader:
         if not isinstance(element.tag, str) or element.tag in LEFT_OUT or _is_hidden(element):
             return None
         own = element.get("id", "")
-        if own and own not in self._ids and '"' not in own and "\\" not in own:
-            self._ids.add(own)
+        if own and self._ids[own] == 1 and '"' not in own and "\\" not in own:
             selector = f'[id="{own}"]'  # whatever an id is made of
         list_ = selector if element.tag == "select" else around
         ref = next(self._numbers)
@@ -103,7 +103,7 @@ def _say(node: Node, text: str) -> None:
 
 def _node(element: Element, ref: int) -> Node:
     kind = element.get("type", "text").lower()
-    tag = element.tag.upper() + (f"_{kind}" if element.tag == "input" else "")
+    tag = tag_of(element).upper() + (f"_{kind}" if element.tag == "input" else "")
     node: Node = {"tag": tag, "ref": ref, "children": [], "left": 0, "top": 0, "width": 0, "height": 0}
     node |= {"id": element.get("id", ""), "classes": element.get("class", ""), "bgColor": "rgba(0, 0, 0, 0)"}
     if element.tag == "input":

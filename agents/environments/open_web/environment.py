@@ -48,10 +48,11 @@ def task_names() -> list[str]:
 
 def where_to() -> str:
     """What may be named as a task, as a sentence. Raises NoSuchTask where it is off."""
-    hosts, example = " or ".join(AllowedHosts.told().entries), next(iter(task_names()), "https://www.example.org/")
+    hosts = AllowedHosts.told().entries
+    example = next(iter(task_names()), f"http://www.{hosts[0].removeprefix('*.')}/")
     return (
-        f"There is no list to choose from: any address on {hosts} is a task. Name each in a line of its own, with what "
-        f"is to be done behind it: “{example} Find the opening hours”."
+        f"There is no list to choose from: any address on {' or '.join(hosts)} is a task. Name each in a line of its "
+        f"own, with what is to be done behind it: “{example} Find the opening hours”."
     )
 
 
