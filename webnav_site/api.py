@@ -12,7 +12,7 @@ from rest_framework.viewsets import ViewSetMixin
 from agents.connections.api import ConnectionViewSet
 from agents.holding.api import GuardRuleViewSet
 from agents.live.api import LiveGoalsViewSet
-from agents.memory.api import ExemplarViewSet, MemorySnippetViewSet, WorkflowViewSet
+from agents.memory.api import ExemplarViewSet, MemorySnippetViewSet, TransitionsViewSet, WorkflowViewSet
 from agents.packs.api import PromptPackViewSet
 from agents.recipe_pages.api import RecipeViewSet
 from agents.replay.api import TrajectoryViewSet
@@ -79,6 +79,7 @@ router.register("connections", ConnectionViewSet)
 router.register("memory-snippets", MemorySnippetViewSet)
 router.register("exemplars", ExemplarViewSet)
 router.register("workflows", WorkflowViewSet)
+router.register("transitions", TransitionsViewSet, basename="transition")
 router.register("guard-rules", GuardRuleViewSet)
 router.register("guard-forecasts", GuardForecastViewSet, basename="guard-forecast")
 router.register("models", TrainedModelViewSet)

@@ -1,4 +1,7 @@
-"""Endpoints of what agents remember: snippets, exemplars, and workflows, which people may correct."""
+"""Endpoints of what agents remember: snippets, exemplars, and workflows, which people may correct; and the start of a
+job that keeps transitions."""
+
+from typing import Any
 
 from django_filters import rest_framework as filters
 from drf_spectacular.utils import extend_schema
@@ -7,11 +10,17 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from agents.encoders.weights import MINILM
 from agents.memory import workflow_rows
 from agents.models import Exemplar, MemorySnippet, Workflow
+from annotations.access import idempotency
 from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.access.people import signed_in
+from annotations.access.requests import OwnRelatedField, RequestSerializer
 from annotations.corpus.serializers import UsernameField
+from annotations.jobs.api import StartsJob
+from annotations.jobs.serializers import JobDetailSerializer
+from annotations.models import Dataset, Job
 
 
 class MemorySnippetSerializer(serializers.ModelSerializer):
@@ -128,3 +137,31 @@ class WorkflowViewSet(ReadOnlyViewSet):
         wanted.is_valid(raise_exception=True)
         workflow_rows.edit(found, signed_in(request), wanted.validated_data)
         return Response(self.get_serializer(self.get_object()).data)
+
+
+class TransitionsRequestSerializer(RequestSerializer):
+    """Whose transitions to keep, and how they are found."""
+
+    dataset = OwnRelatedField(slug_field="name", queryset=Dataset.objects.all(), help_text="Its name.")
+    encoder = serializers.CharField(
+        default=MINILM, max_length=200, help_text="Embeds them; the guard asks those of the packaged encoder."
+    )
+    describe = serializers.BooleanField(default=False, help_text="The configured model puts them into words, too.")
+
+
+class TransitionsViewSet(StartsJob):
+    """Keep transitions."""
+
+    serializer_class = TransitionsRequestSerializer
+    ability = Job.Kind.TRANSITION.value
+
+    @extend_schema(responses={202: JobDetailSerializer}, parameters=[idempotency.PARAMETER])
+    def create(self, request: Request) -> Response:
+        """Keep what each action of the train split did to its page, as a background job: what the world model of kind
+        `retrieval` looks up, and the guard that foresees. What is kept already stays."""
+        return super().create(request)
+
+    def start(self, **values: Any) -> Job:
+        from agents.memory.jobs import start_transitions
+
+        return start_transitions(**values)

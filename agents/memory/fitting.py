@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict, dataclass, replace
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from agents.memory.transitions import Happened, PastTransitions
 from agents.models import WorldModelFit
@@ -36,22 +36,20 @@ def fit_world_model(past: PastTransitions) -> WorldModelFit:
     split = Split.DEV if cases else Split.TRAIN
     if not cases:
         cases = [found for _, found in past.recorded(Split.TRAIN, CASES)]
-    situations = [case.situation for case in cases]
-    raw = RetrievedEffects(past)
-    predictions = raw.predict(situations)
-    right = [is_right(one, case) for one, case in zip(predictions, cases, strict=True)]
-    curve = fitted([one.raw for one in predictions], right)
-    strange = RetrievedEffects(PastTransitions(past.dataset, past.encoder, own_website=False)).predict(situations)
-    right_there = [is_right(one, case) for one, case in zip(strange, cases, strict=True)]
-    elsewhere = smooth([one.raw for one in (*predictions, *strange)], [*right, *right_there])
-    value = _value(past, replace(raw, calibration=curve, elsewhere=elsewhere))
-    measured: dict[str, Any] = {"split": str(split), "cases": len(cases), "right": sum(right)}
-    if cases:
-        told = [curve.of(one.raw) for one in predictions]
+    world = RetrievedEffects(past)
+    known = judged(world, cases)
+    strange = judged(RetrievedEffects(PastTransitions(past.dataset, past.encoder, own_website=False)), cases)
+    curve = fitted([one.raw for one in known], [one.right for one in known])
+    elsewhere = smooth([one.raw for one in (*known, *strange)], [one.right for one in (*known, *strange)])
+    value = _value(past, replace(world, calibration=curve, elsewhere=elsewhere))
+    right = [one.right for one in known]
+    measured: dict[str, Any] = {"split": str(split), "cases": len(known), "right": sum(right)}
+    if known:
+        told = [curve.of(one.raw) for one in known]
         measured |= {
             "calibration_error": calibration_error(told, right),
             "bins": [[one.confidence, one.share, one.count] for one in bins(told, right)],
-            "held_out": _held_out(situations, (predictions, right), (strange, right_there)),
+            "held_out": _held_out(known, strange),
         }
     found, _ = WorldModelFit.objects.update_or_create(
         dataset=past.dataset,
@@ -66,17 +64,33 @@ def fit_world_model(past: PastTransitions) -> WorldModelFit:
     return found
 
 
-def _held_out(
-    asked: Sequence[Situation],
-    known: tuple[Sequence[Prediction], Sequence[bool]],
-    strange: tuple[Sequence[Prediction], Sequence[bool]],
-) -> dict[str, Any]:
+class JudgedPrediction(NamedTuple):
+    """The share of past cases that said what was predicted of a step, whether it was right, and where the step is."""
+
+    raw: float
+    right: bool
+    conversation: int
+    website: str
+
+
+def judged(world: RetrievedEffects, cases: Sequence[Happened]) -> list[JudgedPrediction]:
+    """The predictions of a world model at steps, with whether each was right. One that follows from no past case claims
+    nothing, so that there is nothing to fit of it: it is left out."""
+    predictions = world.predict([case.situation for case in cases])
+    return [
+        JudgedPrediction(one.raw, is_right(one, case), case.situation.conversation, case.situation.website)
+        for one, case in zip(predictions, cases, strict=True)
+        if one.cases
+    ]
+
+
+def _held_out(known: Sequence[JudgedPrediction], strange: Sequence[JudgedPrediction]) -> dict[str, Any]:
     """How good both confidences are where they were not fitted: at other conversations, and at other websites."""
-    people, sites = [one.conversation for one in asked], [one.website for one in asked]
-    beside = Case.all_of(*known, sites)
+    by_site = [[Case(one.raw, one.right, one.website) for one in rows] for rows in (known, strange)]
+    by_conversation = [Case(one.raw, one.right, one.conversation) for one in known]
     return {
-        "known": held_out(Case.all_of(*known, people), fitted, parts=PARTS),
-        "elsewhere": held_out(Case.all_of(*strange, sites), smooth, also=beside),
+        "known": held_out(by_conversation, fitted, parts=PARTS),
+        "elsewhere": held_out(by_site[1], smooth, also=by_site[0]),
     }
 
 
@@ -87,12 +101,6 @@ class Case:
     raw: float
     right: bool
     group: Hashable
-
-    @classmethod
-    def all_of(
-        cls, predictions: Sequence[Prediction], right: Sequence[bool], groups: Sequence[Hashable]
-    ) -> "list[Case]":
-        return [cls(one.raw, was, group) for one, was, group in zip(predictions, right, groups, strict=True)]
 
 
 def held_out(

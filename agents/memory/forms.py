@@ -106,3 +106,13 @@ class RefineForm(forms.Form):
     """The split whose steps get rationales."""
 
     split = forms.ChoiceField(required=False, choices=[("", "all splits"), *Split.choices])
+
+
+class TransitionForm(EmbedForm):
+    """What to find transitions by, and whether a language model puts them into words."""
+
+    describe = forms.BooleanField(
+        required=False,
+        label="in words, too",
+        help_text="The configured model describes each: what the language models trained here learn from.",
+    )

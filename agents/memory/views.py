@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST
 
 from agents.memory import workflow_rows as rows
 from agents.memory.counts import encoder_counts
-from agents.memory.forms import EmbedForm, InduceForm, RefineForm, WorkflowFilterForm, WorkflowForm
+from agents.memory.forms import EmbedForm, InduceForm, RefineForm, TransitionForm, WorkflowFilterForm, WorkflowForm
 from agents.models import TrajectoryStep, Workflow
 from agents.models.memory import WorkflowQuerySet
 from agents.world_model.calibration import ReliabilityBin
@@ -24,7 +24,7 @@ from annotations.text.amounts import whole
 
 SHOWN_USES = 50
 SHOWN_JOBS = 8
-KINDS = (Job.Kind.EMBED, Job.Kind.INDUCE, Job.Kind.REFINE)
+KINDS = (Job.Kind.EMBED, Job.Kind.INDUCE, Job.Kind.REFINE, Job.Kind.TRANSITION)
 
 
 def workflows(request: HttpRequest, name: str) -> HttpResponse:
@@ -140,6 +140,7 @@ def memory(request: HttpRequest, name: str, **invalid) -> HttpResponse:
             (fit, marks([ReliabilityBin(*one) for one in fit.measured.get("bins", ())]), fit.held_out())
             for fit in found.world_model_fits.order_by("encoder")
         ],
+        "transition_count": found.transitions.count(),
         "rationales": Step.objects.of_dataset(found).explained_by_split(),
         "jobs": [(job, job.live()) for job in jobs.order_by("-pk")[:SHOWN_JOBS]],
         "may": {kind: rules.can(request.user, kind, found.project) for kind in KINDS},
@@ -150,7 +151,7 @@ def memory(request: HttpRequest, name: str, **invalid) -> HttpResponse:
 
 @require_POST
 def memory_start(request: HttpRequest, name: str, kind: str) -> HttpResponse:
-    """Start one of the three jobs."""
+    """Start one of the jobs that fill memory."""
     from agents.memory import jobs
 
     found = visible_dataset(request, name)
@@ -164,6 +165,9 @@ def memory_start(request: HttpRequest, name: str, kind: str) -> HttpResponse:
             user=signed_in(request), dataset=found, encoder=encoder, style=style, websites=[website] if website else []
         ),
         Job.Kind.REFINE: lambda split: jobs.start_rationales(user=signed_in(request), dataset=found, split=split),
+        Job.Kind.TRANSITION: lambda encoder, describe: jobs.start_transitions(
+            user=signed_in(request), dataset=found, encoder=encoder, describe=describe
+        ),
     }
     if form.is_valid():
         try:
@@ -178,6 +182,8 @@ def _form(kind: str, dataset: Dataset, data=None):
         return EmbedForm(data, prefix=None, auto_id="embed_%s")
     if kind == Job.Kind.REFINE:
         return RefineForm(data, auto_id="refine_%s")
+    if kind == Job.Kind.TRANSITION:
+        return TransitionForm(data, auto_id="transition_%s")
     train = dataset.conversations.filter(split=Split.TRAIN).values("website")
     names = dataset.websites.filter(pk__in=train).order_by("name").values_list("name", flat=True).distinct()
     return InduceForm(data, websites=names, auto_id="induce_%s")

@@ -123,13 +123,14 @@ class RetrievedEffects:
     neighbours: int = NEIGHBOURS
 
     def predict(self, situations: Sequence[Situation]) -> list[Prediction]:
-        """A prediction for each situation. Where there is no similar case, it expects nothing, with confidence 0."""
+        """A prediction for each situation. Where there is no case at all, it expects nothing, with confidence 0: no
+        curve was fitted on such predictions."""
         found = self.store.similar(situations, self.neighbours)
         return [self._prediction(situation, cases) for situation, cases in zip(situations, found, strict=True)]
 
     def _prediction(self, situation: Situation, cases: Sequence[PastCase]) -> Prediction:
         if not cases:
-            return Prediction((), self.elsewhere.of(0.0), 0.0)
+            return Prediction((), 0.0, 0.0)
         top = max(nearness(situation, case) for case in cases)
         votes = [_vote(situation, case, SHARPNESS * (nearness(situation, case) - top)) for case in cases]
         expected, share = _most_expected(votes)

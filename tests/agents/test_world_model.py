@@ -164,7 +164,9 @@ def test_what_is_expected_has_happened_as_a_whole():
 
 
 def test_without_a_case_nothing_is_expected_and_nothing_is_sure():
-    (found,) = RetrievedEffects(ListedCases()).predict([NEWS])
+    """Whatever a curve says of few votes: none of it was fitted on predictions without any."""
+    curve = calibration.Calibration((0, 1), (0.7, 0.9))
+    (found,) = RetrievedEffects(ListedCases(), curve, curve).predict([NEWS])
     assert (found.text, found.confidence, bool(found.difference)) == (NOTHING, 0.0, False)
 
 

@@ -222,7 +222,8 @@ def test_the_memory_page_counts_what_there_is(dataset, workflow) -> None:
     assert "1 workflow</a> of 1 website" in page
     assert '<td>train</td> <td class="n">8</td> <td class="n">1</td> <td class="n">0</td>' in page
     assert "memory/embed/" not in page, "nothing to start"
-    assert "World model" not in page
+    assert "No transitions yet" in page
+    assert "memory/transition/" not in page
 
 
 def test_the_memory_page_shows_how_sure_the_world_model_is_and_how_often_it_is_right(dataset) -> None:
@@ -252,6 +253,7 @@ def test_the_memory_page_shows_how_sure_the_world_model_is_and_how_often_it_is_r
         ("induce", {"website": "shop"}, {"encoder": "all-MiniLM-L6-v2", "websites": ["shop"], "style": "concrete"}),
         ("induce", {"style": "abstract"}, {"encoder": "all-MiniLM-L6-v2", "websites": [], "style": "abstract"}),
         ("refine", {"split": "train"}, {"split": "train"}),
+        ("transition", {"describe": "on"}, {"encoder": "all-MiniLM-L6-v2", "describe": True, "connection": ""}),
     ],
 )
 def test_an_admin_starts_the_jobs(dataset, kind, sent, params) -> None:
@@ -264,8 +266,9 @@ def test_an_admin_starts_the_jobs(dataset, kind, sent, params) -> None:
     assert response.url == f"/jobs/{job.pk}/"
     assert (job.kind, job.params) == (kind, {"name": dataset.name} | params)
     assert shown(client, response.url)
-    assert f'action="{url}"' in shown(client, f"/datasets/{dataset.name}/")
-    assert f'action="{url}"' not in shown(client_of(dataset), f"/datasets/{dataset.name}/")
+    for page in (f"/datasets/{dataset.name}/", f"/datasets/{dataset.name}/memory/"):
+        assert f'action="{url}"' in shown(client, page)
+        assert f'action="{url}"' not in shown(client_of(dataset), page)
 
 
 def test_a_wrong_start_is_told_on_the_page(dataset) -> None:

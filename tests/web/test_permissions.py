@@ -121,6 +121,7 @@ STARTED_BY["demonstrations"] = {"admin", "reviewer"}
 STARTED_BY["typed-conversations"] = {"admin"}
 STARTED_BY["judgings"] = STARTED_BY["judgings/forecast"] = {"admin"}
 STARTED_BY["explanations"] = STARTED_BY["explanations/forecast"] = {"admin"}
+STARTED_BY["transitions"] = {"admin"}
 STARTED_BY["guard-forecasts"] = {"admin", "reviewer"}
 
 
@@ -135,6 +136,7 @@ def start(client: Client, noun: str, world: World):
         "live-goals": {"project": world.project.slug, "name": "new", "environment": "no-such-environment"},
         "typed-conversations": {"project": world.project.slug, "website": "no-such-website", "words": "Go."},
         "guard-forecasts": {"dataset": live},
+        "transitions": {"dataset": live},
         "judgings": {"runs": [world.keys["runs"]], "judge": "gold", "connection": "none"},
         "judgings/forecast": {"runs": [world.keys["runs"]], "judge": "gold", "connection": "none"},
         "explanations": {"runs": [world.keys["runs"]], "scanner": "reason", "connection": "none"},

@@ -55,7 +55,7 @@ CORRECTING = tuple(
 )
 ACTS += CORRECTING
 STARTS = ("imports", "exports", "studies", "studies/forecast", "live-goals", "demonstrations", "typed-conversations")
-STARTS += ("guard-forecasts", "judgings", "judgings/forecast", "explanations", "explanations/forecast")
+STARTS += ("guard-forecasts", "judgings", "judgings/forecast", "explanations", "explanations/forecast", "transitions")
 
 
 @dataclass(frozen=True)
