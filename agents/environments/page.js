@@ -6,7 +6,12 @@
   const NOT_WRITTEN = new Set(["checkbox", "radio", "button", "submit", "reset", "image", "file", "hidden"]);
   const LEFT_OUT = new Set(["SCRIPT", "STYLE", "LINK", "META", "NOSCRIPT", "TEMPLATE"]);
   // What recorded pages of the web carry, too: what an element is called, what it is, what it belongs to.
-  const CARRIED = "aria-label aria-labelledby aria-modal role title alt name placeholder for form".split(" ");
+  const CARRIED =
+    "aria-label aria-labelledby aria-modal role title alt name placeholder for form autocomplete method".split(" ");
+  // Attributes by which a control sends something to the server by itself, and by which it opens a part of the page.
+  const SENDING = "[data-method]:not([data-method=get]), [data-turbo-method], [formaction], [hx-post], [hx-put], [hx-delete]";
+  const OPENING =
+    "[aria-haspopup]:not([aria-haspopup=false]), [data-bs-toggle], [data-toggle], [popovertarget], [commandfor]";
   const CLICKED = new Set("click mousedown mouseup pointerdown pointerup touchstart touchend".split(" "));
   const READ_AS = 400; // characters: what is longer is a text, and no name
   /** @type {WeakSet<EventTarget>} */
@@ -70,6 +75,13 @@
       if (value) found[name.replaceAll("-", "_")] = value;
     }
     if (reacts(element)) found.has_handler = "true";
+    // Recorders of pages keep the type of a button, which models are shown: here it is told of those that only act.
+    if (element instanceof HTMLButtonElement && element.type !== "submit") found.submits = "false";
+    if (element.matches(SENDING)) found.sends = "true";
+    if (element.matches(OPENING)) found.opens = "true";
+    if (element instanceof HTMLAnchorElement && /^\s*(#.*|javascript:.*)?$/i.test(element.getAttribute("href") ?? "")) {
+      found.leads = "false"; // to no other page
+    }
     if (element instanceof HTMLSelectElement && /submit/.test(`${element.onchange ?? ""}`)) found.onchange = "submit";
     // Pieces of text lose what stands between them: "P", "ay now" is read as "Pay now".
     if (element instanceof HTMLElement && element.childElementCount > 0) {

@@ -1,10 +1,11 @@
 """What a page says of a control: what it is called, what it is, and the form or the dialog that it belongs to. Core."""
 
+import re
 from collections.abc import Iterator
 
 from lxml import etree
 
-from agents.guard.vocabulary import plain
+from agents.guard.vocabulary import PICTURES_OF, plain
 from annotations.dom.naming import SILENT_TAGS
 from annotations.dom.tree import NODE_ID, Element, tag_of
 
@@ -14,6 +15,11 @@ PRESSED = frozenset({"button", "a", "summary"})
 BUTTONS = frozenset({"button", "menuitem"})
 ROLES = BUTTONS | {"link", "tab"}
 FORMS = frozenset({"form", "dialog", "fieldset"})
+DIALOG_CLASS = re.compile(
+    r"(?<![a-z])(?:dialog|modal|popup|lightbox|alertdialog)(?:$|[\s_-](?:-|_|box|content|open|card|wrap))|"
+    r"(?:^|\s)(?:dialog|modal|popup)(?:\s|$)",
+    re.IGNORECASE,
+)
 DIALOGS = frozenset({"dialog", "alertdialog"})
 PARTS = frozenset({"main", "body", "html", "table", "tbody", "tr", "ul", "ol", "li", "nav"})
 PICTURES = frozenset({"img", "svg", "input"})
@@ -62,6 +68,21 @@ def reacts(element: Element) -> bool:
     if any(element.get(one) is not None for one in HANDLERS) or element.get("has_handler") == "true":
         return tag_of(element) not in FIELDS
     return element.get("is_clickable") == "true" and tag_of(element) not in FIELDS | {"label", "option"}
+
+
+def leads_nowhere(link: Element) -> bool:
+    """Whether the page says of a link that it leads to no other address or sends something there, so that it acts as a
+    button does."""
+    if link.get("sends") == "true":
+        return True
+    address = link.get("href")
+    goes = address is None or not (address.strip() in ("", "#") or address.lower().startswith("javascript:"))
+    return link.get("leads") == "false" or not goes
+
+
+def only_opens(element: Element) -> bool:
+    """Whether the page says that a control opens a part of the page: a menu, a dialog, a list."""
+    return element.get("opens") == "true" or (element.get("aria_haspopup") or "false").lower() != "false"
 
 
 def role_of(element: Element) -> str:
@@ -127,7 +148,11 @@ def form_of(element: Element) -> Element | None:
     if (attached := element.get("form")) and (named := with_id(element.getroottree().getroot(), attached)) is not None:
         return named
     native = next((one for one in element.iterancestors() if tag_of(one) == "form"), None)
-    if native is not None and element.get("type") != "button" and has_fields(native):
+    if (
+        native is not None
+        and not _only_acts(element)
+        and (has_fields(native) or (submits(element) and not is_search(native)))
+    ):
         return native
     for level, one in enumerate(element.iterancestors()):
         if tag_of(one) in PARTS:
@@ -137,6 +162,33 @@ def form_of(element: Element) -> Element | None:
         if is_form(one) or level >= NEAR:
             return None
     return None
+
+
+def _only_acts(button: Element) -> bool:
+    """Whether the page says that a button does not hand in its form by itself."""
+    return button.get("type") in ("button", "reset") or button.get("submits") == "false"
+
+
+def submits(button: Element) -> bool:
+    """Whether pressing a button hands in its form, as the page tells it: one without a type does."""
+    if button.get("sends") == "true":
+        return True
+    if tag_of(button) == "input":
+        return button.get("type") in ("submit", "image")
+    in_a_form = button.get("form") or any(tag_of(one) == "form" for one in button.iterancestors())
+    return tag_of(button) == "button" and bool(in_a_form) and not _only_acts(button)
+
+
+def is_search(form: Element) -> bool:
+    """Whether a form says of itself that it only looks something up."""
+    return role_of(form) == "search" or (form.get("method") or "").lower() == "get"
+
+
+def pictured(element: Element) -> str:
+    """What a control without a name shows, where the classes of its picture tell: "trash" of "icon-trash"."""
+    classes = (one.get("class") or "" for one in element.iter("*"))
+    found = PICTURES_OF.search(" ".join(classes).replace("-", " ").replace("_", " "))
+    return found[0].lower() if found else ""
 
 
 def form_around(field: Element) -> Element | None:
@@ -163,7 +215,10 @@ def buttons_of(form: Element) -> Iterator[Element]:
 
 def dialog_of(element: Element) -> Element | None:
     def opened(one: Element) -> bool:
-        return tag_of(one) == "dialog" or role_of(one) in DIALOGS or one.get("aria_modal") == "true"
+        if tag_of(one) in ("html", "body"):
+            return False  # told of a page while a dialog is open
+        is_one = tag_of(one) == "dialog" or role_of(one) in DIALOGS or one.get("aria_modal") == "true"
+        return is_one or DIALOG_CLASS.search(one.get("class") or "") is not None
 
     return next((one for one in element.iterancestors() if opened(one)), None)
 

@@ -6,30 +6,26 @@ page does not show is looked at by its number alone.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.guard import vocabulary
+from agents.guard import page_words, vocabulary
 from agents.guard.controls import (
     BUTTONS,
     FIELDS,
-    NO_TEXT,
     SHORT,
     acted_on,
-    around,
     block_of,
-    buttons_of,
-    dialog_of,
     form_around,
-    form_of,
     names_of,
     own_names,
-    reacts,
     role_of,
     text_of,
 )
+from agents.guard.fields import field_name
 from agents.guard.policy import PolicyRule, Risk, first_that_holds
-from agents.guard.vocabulary import ALWAYS, FINAL, IN_A_FORM, ON_A_BUTTON, PRICE, plain
+from agents.guard.pressing import LONGEST, finality, of_buttons, of_control, said_on, told_around
+from agents.guard.vocabulary import ALWAYS, IN_A_FORM, ON_A_BUTTON, PRICE, plain
 from agents.types import Action
 from agents.world_model.predicting import Prediction
 from annotations.dom.tree import Element, tag_of
@@ -40,8 +36,6 @@ PRESSING = frozenset({"", "enter", "numpadenter", "return", "space"})  # keys th
 ENTERING = frozenset({"", "enter", "numpadenter", "return"})  # keys that hand in what a field belongs to
 KEYS_IN_TEXT = re.compile(r"[\n\r\t]")  # typed key by key they leave the field or hand it in
 SURE = 0.5  # a prediction that is less sure than this holds no action
-LONGEST = 120  # characters of a name that is shown
-ASKED = 400  # characters of what stands around a yes
 ROWS = ("row", "listitem", "article")
 TELLING = ("status", "alert", "log")
 
@@ -123,7 +117,7 @@ def _of_no_element(root: Element, action: Action) -> Risk | None:
     """The risk of a key without an element: the focus may be in any form."""
     is_key = action.operation == "PRESS" and _key(action) in PRESSING
     if action.node_id is None and (is_key or (action.operation == "TYPE" and KEYS_IN_TEXT.search(action.value))):
-        return next((risk for form in root.iter("form") if (risk := _of_buttons(form))), None)
+        return next((risk for form in root.iter("form") if (risk := of_buttons(form))), None)
     return None
 
 
@@ -145,10 +139,10 @@ def _of_page(controls: Sequence[Element], action: Action) -> Risk | None:
     if operation == "DRAG":
         return _of_drag(main, action)
     if operation == "TYPE" or (operation != "CLICK" and role_of(main) not in BUTTONS and tag_of(main) in FIELDS):
-        return _of_buttons(form_around(main)) if _hands_in(main, action) else None
+        return _of_entering(main) if _hands_in(main, action) else None
     if not _presses(main, action):
         return None
-    return next((risk for one in controls if (risk := _of_control(one, _names_in(one, main)))), None)
+    return next((risk for one in controls if (risk := of_control(one, _names_in(one, main)))), None)
 
 
 def _names_in(control: Element, main: Element) -> list[str]:
@@ -165,19 +159,24 @@ def _hands_in(field: Element, action: Action) -> bool:
     return KEYS_IN_TEXT.search(text) is not None
 
 
-def _of_buttons(form: Element | None) -> Risk | None:
-    """What the enter key does in a form: any of its buttons may be the one that it presses."""
-    found = (_of_control(one, names_of(one)) for one in buttons_of(form)) if form is not None else iter(())
-    return next(filter(None, found), None)
+def _of_entering(field: Element) -> Risk | None:
+    """What the enter key in a field does: what the buttons around it do, else what is said of the field itself, as a
+    chat needs no button."""
+    if risk := of_buttons(form_around(field), typed=field):
+        return risk
+    name = page_words.SEEKS.sub(" ", field_name(field))
+    risk = said_on(field, name, page_words.WRITTEN_IN, "hands in what is typed and says")
+    return risk or said_on(field, name, ALWAYS, "is entered and says")
 
 
 def _of_choice(element: Element, chosen: str) -> Risk | None:
     """The risk of choosing from a list: by the words of what is chosen; where the page tells that the list hands in its
     form, also by the form's buttons."""
-    if risk := _said(element, vocabulary.HARMLESS.sub(" ", plain(chosen)), ALWAYS, "chooses"):
+    if risk := said_on(element, vocabulary.HARMLESS.sub(" ", plain(chosen)), ALWAYS, "chooses"):
         return risk
-    submits = "submit" in (element.get("onchange") or "")
-    return _of_buttons(form_around(element)) if submits else None
+    if "submit" not in (element.get("onchange") or ""):
+        return None
+    return of_buttons(form_around(element)) or told_around(element, "")
 
 
 def _of_drag(element: Element, action: Action) -> Risk | None:
@@ -186,121 +185,17 @@ def _of_drag(element: Element, action: Action) -> Risk | None:
     block = element if text_of(element) else block_of(element)
     name = text_of(block) if block is not None else ""
     by_kind = (ALWAYS, ON_A_BUTTON, IN_A_FORM) if vocabulary.SLIDES.match(name) else (ALWAYS,)
-    risks = [_said(element, name, table) for table in by_kind] if len(name) <= SHORT else []
+    risks = [said_on(element, name, table) for table in by_kind] if len(name) <= SHORT else []
     dropped = acted_on(element.getroottree().getroot(), action.value) if action.value.isdecimal() else []
-    onto = [_said(one, text_of(one), ALWAYS) for one in dropped[:1] if len(text_of(one)) <= SHORT]
+    onto = [said_on(one, text_of(one), ALWAYS) for one in dropped[:1] if len(text_of(one)) <= SHORT]
     return next(filter(None, (*risks, *onto)), None)
-
-
-def _of_control(element: Element, names: Sequence[str]) -> Risk | None:
-    """The risk of pressing a control: that of the first of its names that has one."""
-    if tag_of(element) in FIELDS and role_of(element) not in BUTTONS:
-        return None
-    if tag_of(element) == "label" and not reacts(element):
-        return None  # hands the click to its control, which is judged, or ticks a box
-    return next((risk for name in names or ("",) if (risk := _of_name(element, name))), None)
-
-
-def _of_name(element: Element, name: str) -> Risk | None:
-    role = role_of(element)
-    is_button = role in BUTTONS or (role != "link" and reacts(element) and len(name) <= SHORT)
-    if not is_button and ((role != "link" and len(name) > SHORT) or vocabulary.HELPS.search(name)):
-        return None
-    said = vocabulary.HARMLESS.sub(" ", name).strip()
-    if vocabulary.ASKED_HOW.match(said):
-        return None
-    # however the name begins: "Continue and pay"
-    if (risk := _said(element, said, ALWAYS)) or not is_button:
-        return risk
-    if vocabulary.REFUSES.match(said) and not ON_A_BUTTON["delete"].search(said):
-        return None
-    return _of_answer(element, said) or _of_button(element, said)
-
-
-def _of_button(element: Element, name: str) -> Risk | None:
-    """The risk of a button by its own words and those of its form."""
-    if vocabulary.HANDS_ON.match(name) and (risk := _handed_on(element, name)):
-        return risk
-    if vocabulary.GOES_ON.match(name):
-        return None
-    if risk := _said(element, name, ON_A_BUTTON):
-        return risk
-    if PRICE.search(name) and (found := vocabulary.OF_A_PRICE.search(name)):
-        return Risk("pay", f"“{name[:LONGEST]}” says “{found[0]}” and a price" + _finality(element), "page")
-    return _said(element, name, IN_A_FORM, "ends a form and says") if form_of(element) is not None else None
-
-
-def _of_answer(element: Element, name: str) -> Risk | None:
-    """The risk of a button that says yes: what the dialog, or the block around it, asks or says that will happen."""
-    dialog = dialog_of(element)
-    agrees = vocabulary.AGREES.match(name) or not re.search(r"\w\w", name)
-    if dialog is None and not agrees:
-        return None
-    if dialog is not None and not agrees and not vocabulary.HANDS_ON.match(name):
-        return None
-    block = dialog if dialog is not None else block_of(element)
-    if block is None:
-        return None
-    asked = plain(f"{block.get('aria_label') or ''} {text_of(block, without_controls=True)}")[:ASKED]
-    is_final = FINAL.search(asked) is not None
-    for sentence in re.findall(r"[^.?!]+[.?!]?", vocabulary.HARMLESS.sub(" ", asked)):
-        if risk := _of_sentence(sentence.strip(), is_final):
-            why = f"“{name[:LONGEST]}” answers “{sentence.strip()[:LONGEST]}”" + _finality(element)
-            return Risk(risk, why, "page")
-    return None
-
-
-def _of_sentence(sentence: str, is_final: bool) -> str | None:
-    """The kind of risk of a yes to a sentence: a question may have any word of risk, another sentence only those that
-    leave no doubt, as a heading or where the page says that it is for good."""
-    tables = [vocabulary.WILL_BE]
-    if sentence.endswith("?") or vocabulary.ABOUT_TO.search(sentence):
-        tables += [ALWAYS, IN_A_FORM]
-    elif is_final or len(sentence) <= SHORT:
-        tables += [ALWAYS]
-    return next((kind for table in tables for kind, pattern in table.items() if pattern.search(sentence)), None)
-
-
-def _said(element: Element, name: str, by_kind: Mapping[str, re.Pattern[str]], how: str = "says") -> Risk | None:
-    """The risk of the first kind of which a name has words."""
-    for kind, pattern in by_kind.items():
-        if found := pattern.search(name):
-            begin = max(0, found.end() - LONGEST)  # of a long name the part that says it is shown
-            shown = f"…{name[begin : found.end()]}" if begin else name[:LONGEST]
-            return Risk(kind, f"“{shown}” {how} “{found[0]}”" + _finality(element), "page")
-    return None
-
-
-def _handed_on(element: Element, name: str) -> Risk | None:
-    """The risk of a button that leads on: its form holds what somebody has typed about a person."""
-    form = form_of(element)
-    fields = (one for one in form.iter("*") if tag_of(one) in FIELDS) if form is not None else iter(())
-    if any(_tells_of_a_person(one) for one in fields):
-        why = f"“{name[:LONGEST]}” hands in what the form says of a person"
-        return Risk("personal", why + _finality(element), "page")
-    return None
-
-
-def _tells_of_a_person(field: Element) -> bool:
-    """Whether a field about a person is filled."""
-    if field.get("type") in NO_TEXT or not (field.get("value") or field.get("input_value")):
-        return False
-    called = " ".join(field.get(one) or "" for one in ("name", "id", "aria_label", "placeholder"))
-    return field.get("type") in ("email", "tel") or vocabulary.OF_A_PERSON.search(called.replace("_", " ")) is not None
-
-
-def _finality(element: Element) -> str:
-    """What the page says near the element of the action being for good ("cannot be undone"), as the end of a sentence;
-    "" for nothing."""
-    found = FINAL.search(around(element))
-    return f"; the page says “{found[0]}”" if found else ""
 
 
 def _says_more(element: Element) -> bool:
     """Whether a control that the guard lets pass has a word of risk, a price or a word of finality, or hands in a
     form."""
     name = name_of(element)
-    if PRICE.search(name) or _finality(element):
+    if PRICE.search(name) or finality(element):
         return True
     if any(pattern.search(name) for pattern in (*ALWAYS.values(), *ON_A_BUTTON.values(), *IN_A_FORM.values())):
         return True
@@ -315,7 +210,7 @@ def foreseen_risk(action: Action, prediction: Prediction | None) -> Risk | None:
     facts, sure = list(prediction.facts.elements()), round(prediction.confidence, 3)
     added = [fact.removeprefix("added ") for fact in facts if fact.startswith("added ")]
     for fact in added:
-        for kind, pattern in vocabulary.HAPPENED.items():
+        for kind, pattern in page_words.HAPPENED.items():
             if pattern.search(fact):
                 return Risk(kind, f"the world model expects “{fact}” to appear", "prediction", sure)
     gone = [fact.removeprefix("removed ") for fact in facts if fact.startswith("removed ")]

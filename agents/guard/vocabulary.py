@@ -19,80 +19,146 @@ def plain(text: str) -> str:
     return _SPACES.sub(" ", text).strip()
 
 
-def _words(*alternatives: str) -> re.Pattern[str]:
+def words(*alternatives: str) -> re.Pattern[str]:
+    """The pattern of whole words that are one of these."""
     return re.compile(rf"(?<!\w)(?:{'|'.join(alternatives)})(?!\w)", re.IGNORECASE)
 
 
-OWN = "(?:the |my |your |our |this )?"
-BINDING = "(?:subscription|membership|contract|plan|account|profile)"
+MINE = "(?:the |my |your |our |this )?"
+OWN = "(?:the |my |your |our |this |these |a |an )?"
+BINDING = "(?:subscription|membership|contract|plan|account|profile|policy|tenancy|lease)"
 CALLED_OFF = (
-    f"(?:{BINDING}|order|booking|trip|appointment|reservation|ticket|flight|stay|visit|policy|transfer|payment)"
+    f"(?:{BINDING}|order|booking|trip|appointment|reservation|tickets?|flight|stay|visit|transfer|payment|lesson|class|"
+    "table|delivery|collection|pickup|event|meeting|course|enrol?lment|place|seat|loan|rental|hire|viewing|renewal|"
+    "direct debit|standing order|shipment|donation|membership|registration|attendance)"
 )
-CARTS = "(?:cart|basket|bag|bin|trash)"
+CARTS = "(?:cart|basket|bag|bin|trash|recycle bin)"
+LISTS = "(?:cart|basket|bag|trolley|wish ?list|favou?rites|watch ?list|compar(?:e|ison)|shortlist|saved|list|selection)"
+TAKEN = (
+    "(?:seats?|spots?|places?|tickets?|tables?|slots?|rooms?|fares?|pitch|stand|desk|car|items?|dates?|times?|offer)"
+)
+ANSWERED = (
+    "(?:offer|request|application|invitations?|invites?|quote|bid|order|booking|proposal|swap|trade|claim|candidate|"
+    "applicant|contract|terms and|friend|challenge|delivery|job|shift|price|estimate)"
+)
 
 # Said on a control, each holds wherever the control stands.
 ALWAYS: dict[str, re.Pattern[str]] = {
-    "pay": _words(
+    "pay": words(
         *(
             "pay now",
-            "and pay",
-            "buy now",
-            "donate",
+            "(?:and|&) pay",
             "(?:transfer|send|wire|withdraw) (?:money|funds|cash)",
-            "and subscribe",
+            "(?:and|&) subscribe",
+            f"release {MINE}(?:payment|funds)",
         ),
-        *(f"(?:confirm|authori[sz]e) {OWN}payment", f"(?:complete|finish) {OWN}(?:purchase|payment|checkout)"),
+        f"(?:confirm|authori[sz]e|approve) {MINE}(?:payment|purchase|transfer|charge|withdrawal|debit)",
+        f"(?:complete|finish) {MINE}(?:purchase|payment|checkout)",
     ),
-    "order": _words(
-        *(f"(?:place|submit|complete) {OWN}order", "order now", "book now", f"place (?:a )?{OWN}bid", "and order"),
-        *(f"complete {OWN}booking", "confirm (?:and|booking|order|purchase)"),
+    "order": words(
+        *(f"(?:place|submit|complete) {MINE}order", f"place {MINE}(?:bid|bet|trade|hold)", "(?:and|&) order"),
+        *(f"complete {MINE}(?:booking|reservation)", f"confirm (?:and|&|{MINE}{CALLED_OFF}|purchase)"),
         *(
-            f"sign {OWN}(?:contract|document|agreement|lease|petition)",
-            f"accept {OWN}(?:offer|quote|contract|proposal)",
+            f"sign {MINE}(?:contract|document|agreement|lease|petition)",
+            f"accept {MINE}(?:offer|quote|contract|proposal)",
         ),
     ),
-    "delete": _words(
-        *("delete", "erase", "unsubscribe", f"(?:close|deactivate|terminate|end) {OWN}{BINDING}", "factory reset"),
-        *(f"cancel {OWN}{CALLED_OFF}", f"empty {OWN}{CARTS}"),
+    "delete": words(
+        *("delete", "erase", "unsubscribe", "factory reset", "permanently remove", "destroy", "purge"),
+        f"(?:close|deactivate|terminate|end) {MINE}{BINDING}",
+        *(f"cancel {MINE}{CALLED_OFF}", f"empty {MINE}{CARTS}", f"withdraw {MINE}(?:application|offer|bid|claim|consent)"),
     ),
-    "publish": _words(
-        "publish", "post (?:now|comment|reply|review)", "tweet", rf"make {OWN}(?:\w+ )?public", "go live"
-    ),
+    "publish": words("publish", "post (?:now|comment|reply|review)", "tweet", rf"make {MINE}(?:\w+ )?public", "go live"),
 }
 # Said on a button, not on a link, these hold wherever it stands: nothing is left to be said or chosen after them.
 ON_A_BUTTON: dict[str, re.Pattern[str]] = {
-    "pay": _words(
+    "pay": words(
         *(
-            r"^(?:buy|purchase)$",
+            r"^(?:buy|purchase|donate|tip)$",
+            "^buy now",
+            "^donate",
             rf"^pay(?: {OWN}\w+)?$",
             "^(?:buy|purchase) (?:this|these|it)",
             "^(?:pay|check ?out) (?:with|by|using|via)",
+            "^(?:cash out|top up now)",
+            rf"^(?:redeem|convert|exchange|stake|invest) (?:{OWN}points|{OWN}voucher|\d)",
         ),
         *(
-            f"^(?:renew|start|resume) {OWN}{BINDING}",
+            f"^(?:renew|start|resume|reactivate) {OWN}{BINDING}",
             "^(?:upgrade|renew|subscribe|bid) now",
             f"^settle {OWN}(?:invoice|bill|account)",
+            f"^(?:activate|turn on|set up|enable) {OWN}(?:auto ?-?pay|auto-?renew(?:al)?|direct debit|standing order)",
         ),
     ),
-    "order": _words(
+    "order": words(
         *("^confirm", "^(?:book|reserve|order|rent|hire) (?:this|these|it)", "^(?:book|reserve|order|sign)$"),
-        *("^approve", "^(?:rent|hire|reserve|enroll?) now"),
+        *("^approve", "^(?:rent|hire|reserve|enroll?|order|book) now"),
+        *(f"^(?:hold|claim|secure|grab|lock in|take) {OWN}{TAKEN}", "^hold (?:for|it|this|until|at)", "^claim now"),
+        *(f"^keep {OWN}(?:seat|spot|place) for me", "^(?:count me in|sign me up|i'?m in|i'?ll take it|i'?m going)"),
+        *(
+            "^(?:it'?s )?(?:a )?(?:done )?deal$",
+            "^(?:make it mine|put me down|book me in|lock it in|snap it up|seal the deal)",
+        ),
+        *(
+            "^(?:that works|works for me|sounds good|i'?ll be there|i'?ll have|i (?:want|accept|do|agree))",
+            "^see you (?!in)",
+        ),
+        *("^(?:let'?s do it|do it|go for it|yes please|i'?m sure)$", "^(?:free|give up|release) (?:my|the|this) "),
+        *("^(?:step down|resign|quit|pull out|drop out)", "^start (?:session|parking|exam|test|trial|ride|hire)"),
+        *("^(?:rsvp|enroll?)(?: yes)?$", f"^join {OWN}(?:waiting ?list|waitlist|queue)", "^request to (?:book|join)"),
+        *("^(?:instant book|pre-?order)(?: now)?$", "^(?:check in now|complete check-?in)", "^(?:bid|bet|sell) [^a-z]"),
+        f"^(?:extend|renew) {OWN}(?:stay|rental|loan|hire|booking|parking)",
+        f"^(?:finish|complete) {OWN}(?:enrol?ling|enrol?lment|registration|registering|booking|sign-?up|order)",
+        "^(?:switch|move|upgrade|sign) me (?:over|up)",
     ),
-    "send": _words(
-        *("^(?:send|submit)(?: (?:it|now))?$", f"^request (?:a |{OWN})refund", "^vote$", "^vote for"),
-        f"^submit {OWN}(?:review|claim|application|request|answers?|form|return|vote|entry|proposal|complaint)",
+    "send": words(
+        *("^(?:send|submit)(?: (?:it|now|all|anyway))?$", f"^request {OWN}(?:refund|access|callback|payout|return)"),
+        *(
+            "^(?:e-?file|file (?:my|now|the|return))",
+            "^vote$",
+            "^vote for",
+            "^cast (?:my |your )?vote",
+            "^(?:hand (?:in|over)|turn in)",
+            "^(?:tell|let) (?:them|him|her|everyone|the|my)",
+            "^(?:pass it on|say yes|call it)",
+            "^(?:connect|add friend)$",
+        ),
+        f"^submit {OWN}(?:\\w+ )?(?:review|claim|application|request|answers?|form|return|vote|entry|proposal|"
+        "complaint|report|order|timesheet|expenses?|bid|quote|ticket request|response|feedback|test|exam|quiz|homework|"
+        "assignment|results?|payment|offer|registration|nomination|prescription|reading|details|documents?)",
+        f"^(?:accept|decline|reject|deny|refuse|counter) {OWN}{ANSWERED}",
+        "^(?:notify|alert|remind|message|email|invite|text|call) (?:all|everyone|everybody|team|the team|guests|"
+        "attendees|members|customers|students|parents|followers|subscribers|seller|buyer|driver|host|them|him|her)",
+        f"^(?:send|resend) {OWN}(?:invitations?|invites?|friend request|connection request|request|offer|reminders?|"
+        "invoice|newsletter|campaign|enquiry|inquiry|application|reply|order|alert|broadcast|notification)",
+        f"^mark {OWN}(?:as )?(?:sold|paid|shipped|dispatched|delivered|sent|collected)",
+        f"^(?:finish|end|complete) {OWN}(?:test|exam|quiz|attempt|assessment|survey)",
     ),
-    "delete": _words(
-        "^(?:remove|wipe)",
-        f"^leave {OWN}(?:group|team|organi[sz]ation)",
-        "^(?:revoke|terminate|deactivate)",
+    "delete": words(
+        "^(?:remove|wipe|discard|uninstall|trash|dustbin|(?:format|drop) (?:disk|drive|device|table|database))",
+        f"^leave {OWN}(?:\\w+ )?(?:group|team|organi[sz]ation|workspace|channel|course|class|server|project|club)",
+        "^(?:revoke|terminate|deactivate|ban|kick|evict|unfriend)",
         "^cancel (?:my|your|this|these)",
+        f"^reset {OWN}(?:device|phone|progress|everything|all|data|factory|settings|history|account|statistics)",
+        f"^clear {OWN}(?:history|all data|data|chat|conversation|messages|cache and|browsing)",
+        f"^(?:opt out|forget {OWN}(?:device|network|card))",
+        "^(?:overwrite|goodbye|get rid|throw away|bin it|scrap|shred|nuke|shut down|take (?:it )?down|stop service)",
     ),
-    "publish": _words("^post$"),
+    "publish": words(
+        "^post$",
+        "^(?:merge|deploy|release(?! notes)|announce|broadcast|launch (?:campaign|now|site|offer|it))",
+        f"^list {OWN}(?:item|for sale)",
+        "^(?:put (?:it )?(?:live|online)|push live|share with (?:the )?(?:world|everyone)|show everyone)",
+    ),
+    "personal": words(
+        f"^(?:share|import|sync|upload) {OWN}(?:location|contacts|address book|medical|passport|id|health)",
+        f"^(?:link|connect) {OWN}(?:bank|card|paypal)",
+        f"^(?:authori[sz]e|grant|allow) {OWN}(?:app|access|application|permissions?)",
+    ),
 }
 # Said on the button of a form; elsewhere such a button only opens one ("Ask the host", "Book a room" in a list).
 IN_A_FORM: dict[str, re.Pattern[str]] = {
-    "pay": _words(
+    "pay": words(
         "pay",
         "buy",
         "purchase",
@@ -104,68 +170,131 @@ IN_A_FORM: dict[str, re.Pattern[str]] = {
         "renew",
         "upgrade",
         "redeem",
-        "add funds",
+        "add (?:funds|money|credit)",
         "make (?:a )?(?:payment|donation)",
+        "donate",
+        "pledge",
+        "invest",
+        "(?:send|give) (?:a )?gift",
         rf"start {OWN}(?:free )?trial",
     ),
-    "order": _words(
+    "order": words(
         *("order", "book", "reserve", "confirm", "move", "reschedule", "hire", "rent", "save changes", "bid"),
-        *("accept", "agree", "approve", "sign(?! (?:in|up|out|on|off))", "enroll?"),
+        *(
+            "accept",
+            "agree",
+            "approve",
+            "sell",
+            "swap",
+            "exchange",
+            "sign(?! (?:in|up|out|on|off))",
+            "enroll?",
+            "hold",
+            "claim",
+            "secure",
+            "trade",
+        ),
         f"complete {OWN}registration",
         "switch to (?:this|my)",
-        "schedule (?:an? |my )?(?:appointment|visit|call|delivery|collection|viewing)",
+        "pre-?order",
+        "schedule (?:an? |my )?(?:appointment|visit|call|delivery|collection|viewing|pickup|service|test drive)",
+        "arrange",
+        "(?:rsvp|attend|check in)",
+        "extend",
     ),
-    "send": _words(
-        *("send", "email", "mail", "text me", "submit", "reply", "share", "invite", "report", "claim", "ask", "vote"),
+    "send": words(
+        *(
+            "send",
+            "paper ?plane",
+            "email",
+            "mail",
+            "text me",
+            "submit",
+            "reply",
+            "share",
+            "invite",
+            "report",
+            "claim",
+            "ask",
+            "vote",
+        ),
         *(
             "request",
             "call me",
             "get (?:a |my )?quote",
-            "rsvp",
             "forward",
             "refund",
             "nominate",
-            "contact (?:the )?(?:seller|owner|host|agent|us)",
+            "notify",
+            "message",
+            "contact (?:the )?(?:seller|owner|host|agent|us|landlord|support)",
             "file (?:a |my )?(?:complaint|claim)",
+            "refer",
+            "respond",
+            "apply (?:for|now|to)",
+            "e-?file",
+            "file (?:my|your|the|now)",
+            r"let (?:my |the |your )?\w+ know",
         ),
     ),
-    "delete": _words("remove", "unsubscribe", "revoke", "terminate", "deactivate", "clear (?:my )?(?:history|data)"),
-    "publish": _words("post", "comment", "publish"),
-    "personal": _words(
-        *("save", "register", "sign up", "subscribe", "join", "apply (?:for|now|to)", "notify me", "upload"),
+    "delete": words("remove", "unsubscribe", "revoke", "terminate", "deactivate", "clear (?:my )?(?:history|data)"),
+    "publish": words("post", "comment", "publish", "announce", "broadcast", "list (?:it|item|for sale)"),
+    "personal": words(
+        *("save", "register", "sign up", "subscribe", "join", "notify me", "upload"),
         r"set (?:an? |the |my )?(?:\w+ )?(?:reminder|alarm|alert|password|pin)",
-        *("(?:create|open) (?:an? |my |your )?(?:account|profile)", f"verify {OWN}(?:identity|e-?mail|phone)"),
+        *(
+            "(?:create|open) (?:an? |my |your )?(?:\\w+ )?(?:account|profile)",
+            f"verify {OWN}(?:identity|e-?mail|phone)",
+        ),
         f"(?:update|change) {OWN}(?:e-?mail|address|profile|phone|password|name|details|card|payment|account)",
     ),
 }
-OF_A_PRICE = _words(
-    "pay",
-    "buy",
-    "purchase",
-    "order",
-    "book",
-    "reserve",
-    "rent",
-    "hire",
-    "subscribe",
-    "transfer",
-    "donate",
-    "upgrade",
-    "renew",
-    "top up",
+OF_A_PRICE = words(
+    *("pay", "buy", "purchase", "order", "book", "reserve", "rent", "hire", "subscribe", "transfer", "donate"),
+    *("upgrade", "renew", "top up", "send", "give", "bid", "bet", "invest", "withdraw", "pledge", "tip", "accept"),
+    *(
+        "cash out",
+        "redeem",
+        "sell",
+        "extend",
+        "unlock",
+        "boost",
+        "join",
+        "play",
+        "claim",
+        "park",
+        "ship",
+        "insure",
+        "back",
+    ),
+    *(
+        "recharge",
+        "raise",
+        "contribute",
+        "support",
+        "sponsor",
+        "chip in",
+        "settle",
+        "reload",
+        "refill",
+        "take",
+        "snap up",
+    ),
 )
 """Said on a button together with a price, they hold wherever it stands."""
-SLIDES = _words("(?:slide|swipe|drag|pull)")  # says what a slider does once it is pulled to its end
-HARMLESS = _words(  # struck out of a name before words of risk are looked for
+SLIDES = words("(?:slide|swipe|drag|pull)")  # says what a slider does once it is pulled to its end
+HARMLESS = words(  # struck out of a name before words of risk are looked for
     *("orders? (?:by|history|details|status|number|summary|total|date)", "publish(?:ed|ing)? date", "post ?code"),
     f"save {OWN}(?:search|filters?|view|layout|draft)",
-    "save (?:for later|as (?:a )?draft|to (?:list|wish ?list|favou?rites)|up to)",
+    f"save (?:for later|as (?:a )?draft|to {OWN}{LISTS}|up to|as pdf)",
+    f"remove (?:all )?(?:filters?|sorting|highlights?|from {OWN}{LISTS})",
     *(
-        "remove (?:all )?(?:filters?|sorting|highlights?)",
-        "accept (?:all )?cookies",
-        "accept all",
+        "(?:allow|accept|agree|reject) (?:all |necessary |essential |optional )?cookies",
+        "(?:accept|reject|allow) all",
         "book reviews?",
-        "move (?:up|down|left|right)",
+        "move (?:up|down|left|right|to (?:top|bottom|folder))",
+        "(?:apply|redeem|remove|use) (?:a |the |my )?(?:coupon|code|voucher code|promo(?:tion)?(?: code)?|discount)",
+        "(?:delete|remove|discard|clear) (?:search|selection|text|input|tags?|filters?)",
     ),
     *("report (?:type|date|period)", "(?:pay|payment) (?:monthly|methods?)", "cancel any ?time", "share price"),
 )
@@ -175,49 +304,57 @@ HELPS = re.compile(  # the name of a link or text that tells of something, and d
     re.IGNORECASE,
 )
 ASKED_HOW = re.compile(r"(?:how|what|why|when|where|who|can i|do i|learn) ", re.IGNORECASE)  # the same, on a button
-REFUSES = re.compile(  # begins a name that leaves things as they are
-    r"(?:cancel|no|not|close|keep|dismiss|later|never|undo|skip|stay|decline|reject|x|×|✕)(?!\w)", re.IGNORECASE
+NO = (  # begins a name that leaves things as they are
+    r"cancel|no|not|close|keep(?!.* (?:more|longer|another)\b)|dismiss|later|never|undo|skip|stay|decline|reject|don'?t|"
+    r"go back|maybe|return to"
 )
+LOOKS = (  # begins a name that shows, looks up or arranges
+    r"back|previous|clear|reset|edit|change|modify|adjust|show|hide|reveal|view|see(?! you\b)|preview|print|copy|download|"
+    r"find|search|look|locate|track|check(?! ?(?:out|in|me)\b)|filter|sort|compare|calculate|recalculate|estimate|"
+    r"work out|choose|select|pick(?! ?up)|browse|attach|use|help|refresh|reload|scan|translate|expand|collapse|open|learn|"
+    r"read|switch to|toggle|zoom|redo|export|forgot|(?:log|sign) ?(?:me |us )?(?:in|on|out)|save (?:as )?(?:a )?draft|how|"
+    r"suggest|resend code|test|try|simulate"
+)
+REFUSES = re.compile(rf"(?:{NO}|x|×|✕)(?!\w)", re.IGNORECASE)
 AGREES = re.compile(  # a name that says yes to what is written around it
-    r"(?:yes|ok|okay|confirm|sure|go ahead|do it|(?:i )?(?:agree|accept|understand)|understood|got it|✓|✔)(?!\w)",
+    r"(?:yes|ok|okay|confirm|sure|go ahead|do it|(?:i )?(?:agree|accept|understand)|understood|got it|allow|✓|✔)(?!\w)",
     re.IGNORECASE,
 )
 GOES_ON = re.compile(  # begins a name that only shows, narrows or leads to the next page
-    r"(?:continue|next|back|find|search|show|see|view|check(?! ?out\b)|choose|add|go to|sort|filter|apply filters?)\b",
+    r"(?:continue|next|back|find|search|show|see|view|check(?! ?(?:out|in)\b)|choose|add|go to|sort|filter|"
+    r"apply filters?)\b",
     re.IGNORECASE,
 )
 HANDS_ON = re.compile(  # a name that hands on what was typed, and says no more than that
-    r"(?:continue|next|proceed)\b|(?:finish|done|ok|okay|apply|ready|complete|update|create|start)$", re.IGNORECASE
+    r"(?:continue|next|proceed|review|go on|go to|on to|to (?:payment|checkout|review|summary))\b|"
+    r"(?:finish|done|ok|okay|go|apply|ready|complete|update|create|start|get started|let'?s go|confirm|→|›|>)$",
+    re.IGNORECASE,
 )
-ABOUT_TO = _words("about to", "are you sure", "(?:you|really) want to", "going to")
-WILL_BE: dict[str, re.Pattern[str]] = {  # what a page says that will come of a yes
-    "pay": _words(r"will be (?:\w+ )?charged"),
-    "send": _words(r"will be (?:\w+ )?(?:sent|shared|notified)"),
-    "delete": _words(r"will be (?:\w+ )?(?:deleted|removed|erased|cancelled|closed|lost)"),
-    "publish": _words(r"will be (?:\w+ )?(?:published|public)"),
-}
-OF_A_PERSON = _words(  # says that a field is about somebody
-    *("name", "surname", "e-?mail", "phone", "mobile", "address", "street", "post[- ]?code", "zip", "born", "birth"),
-    *("birthday", "passport", "account", "card", "plate"),
+STAYS = re.compile(  # begins the name of a control of a form that hands nothing of it in to be kept
+    rf"(?:{LOOKS}|add (?:another|to|more)|remove|apply|play|generate)\b|"
+    r"update (?:results?|quantity|basket|cart|total|map|list|price)",
+    re.IGNORECASE,
 )
-HAPPENED = {  # what a page says when it has happened
-    "pay": _words("paid", "payment (?:received|complete|successful)", "charged"),
-    "order": _words(
-        "ordered", "booked", "reserved", "order confirmed", "booking confirmed", "thank you for your order"
-    ),
-    "send": _words("sent", "received", "submitted", "reported", "on its way to"),
-    "delete": _words("deleted", "cancelled", "erased"),
-    "publish": _words("published", "posted"),
-    "personal": _words("registered", "reminder set", "subscribed", "saved"),
-}
+UNCONCERNED = re.compile(  # begins the name of a button that leaves, looks or arranges, whatever stands around it
+    rf"(?:{NO}|{LOOKS}|return|next|continue|add|remove|save|apply|play(?! now)|pause|why|what|more|less|details?|info|"
+    r"faqs?|terms|options|settings|menu|my|i'?d like to think|think|go to|proceed to|check ?out|watch|listen|explore|"
+    r"discover|get started|all|other|another|different|increase|decrease|plus|minus|enlarge|share link|switch account)\b|"
+    r"\W*$|.?$|\d",
+    re.IGNORECASE,
+)
+LEADS_AWAY = re.compile(  # begins a name that leaves a form without what stands in it
+    r"(?:continue|go|back|return|proceed) (?:shopping|browsing|reading|watching|without|as (?:a )?guest|to (?:home|shop))|"
+    r"next (?:page|month|week|day|year|photo|slide|image|picture|results?|post|article|question)|skip",
+    re.IGNORECASE,
+)
+LEADS_TO = words("check ?out", "proceed", "find out", "(?:sign|log) in")  # below a sum it leads to where one pays
+CLAUSES = re.compile(r"\s*(?:,|:|;|\||–|—| - |\band\b|&|\+)\s*(?:then )?", re.IGNORECASE)  # what parts a name
+PICTURES_OF = words("trash(?: can| alt)?", "delete", "dustbin", "paper ?plane", "send")  # of icons, by their classes
+OFFERED = words("quotes?", "eligib(?:le|ility)", "premiums?", "my (?:price|rate|results?|score)", "offers?")
+"""What is told only after a website knows of somebody: who asks for it hands in what the form holds."""
 PRICE = re.compile(
     r"[€£$¥]\s?\d[\d.,]{0,15}|"
     r"\d[\d.,]{0,15}\s?(?:[€£$¥]|(?:kr|eur|usd|gbp|sek|nok|dkk|chf|pln)\b)|"
     r"\b(?:eur|usd|gbp)\s?\d[\d.,]{0,15}",
-    re.IGNORECASE,
-)
-FINAL = re.compile(
-    r"cannot be (?:undone|refunded|cancelled|changed)|non-?refundable|no refunds?|not be refunded|permanently|"
-    r"can't be undone|final sale",
     re.IGNORECASE,
 )

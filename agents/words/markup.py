@@ -14,6 +14,10 @@ ADDED = (
     "is_clickable",
     "has_handler",
     "read_as",
+    "submits",
+    "leads",
+    "sends",
+    "opens",
     "data_pw_testid_buckeye",
     "data_pw_testid_buckeye_candidate",
 )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import Any
+from typing import Any, Protocol
 
 from django.core.cache import cache
 
@@ -77,6 +77,13 @@ class Share:
             return {"value": None, "low": None, "high": None, "hits": 0, "n": 0}
         value, low, high, n = wilson(self.hits, self.n)
         return {"value": round(value, 4), "low": round(low, 4), "high": round(high, 4), "hits": self.hits, "n": n}
+
+
+def told_share(found: dict[str, Any]) -> str:
+    """A share of `Share.told` in one line."""
+    if found["value"] is None:
+        return "none"
+    return f"{found['value']:.3f} [{found['low']:.3f}, {found['high']:.3f}] {found['hits']}/{found['n']}"
 
 
 @dataclass(frozen=True)
@@ -232,7 +239,16 @@ class GuardMeasurement:
         }
 
 
-def shares(steps: Sequence[MeasuredStep], counted: CountsAs) -> dict[str, Any]:
+class Labelled(Protocol):
+    """Something with two labels that the guard has judged."""
+
+    @property
+    def labels(self) -> StepLabels: ...
+    @property
+    def is_held(self) -> bool: ...
+
+
+def shares(steps: Sequence[Labelled], counted: CountsAs) -> dict[str, Any]:
     """The shares of risky steps that are held (recall) and of harmless ones that are held (false alarms)."""
     risky = [one for one in steps if counted(one.labels) is True]
     harmless = [one for one in steps if counted(one.labels) is False]

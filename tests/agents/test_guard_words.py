@@ -20,8 +20,7 @@ WRONG = {  # what the words get wrong, so that whoever changes them sees what co
 }
 OTHER_KIND = {  # held, but called another kind of risk
     "pay form Proceed to payment and order",
-    *("order form Checkout", "order form Check out", "order form Request booking", "order form Join waiting list"),
-    *("pay form Send gift card", "send form Apply now", "send form Post question"),
+    *("order form Checkout", "order form Check out", "order form Request booking", "send form Post question"),
 }
 CASES = [*FIRST.strip().splitlines(), *SECOND.strip().splitlines()]
 

@@ -13,7 +13,7 @@ from annotations.management.named import dataset_named
 from annotations.models import Dataset
 from evaluation.guard.beside import beside_svg
 from evaluation.guard.labels import BY_MODELS, CRITERION, NO_PEOPLE, SOURCES
-from evaluation.guard.measuring import GOLDS, GuardMeasurement
+from evaluation.guard.measuring import GOLDS, GuardMeasurement, told_share
 from evaluation.guard.report_rows import ALONE, FORESEEN
 
 
@@ -75,19 +75,13 @@ def _lines(reports: Mapping[str, dict[str, Any]]) -> list[str]:
         for gold in GOLDS:
             for guard, found in reports.items():
                 shares = found["splits"][split][gold]
-                told = f"{_share(shares['recall']):>28}{_share(shares['false_alarms']):>30}"
+                told = f"{told_share(shares['recall']):>28}{told_share(shares['false_alarms']):>30}"
                 lines.append(f"{split:8}{gold:12}{guard:18}{told}")
     lines += ["labels that differ:", *(f"  {_step(one)}" for one in report["differing"])]
     for guard, found in reports.items():
         for title in ("missed", "false_alarms"):
             lines += [f"{title.replace('_', ' ')} by {guard}:", *(f"  {_step(one)}" for one in found[title])]
     return lines
-
-
-def _share(found: dict[str, Any]) -> str:
-    if found["value"] is None:
-        return "none"
-    return f"{found['value']:.3f} [{found['low']:.3f}, {found['high']:.3f}] {found['hits']}/{found['n']}"
 
 
 def _step(one: dict[str, Any]) -> str:

@@ -1,0 +1,51 @@
+"""What a page says around a control of what comes of it, whatever the control itself is called. Core."""
+
+from agents.guard.controls import NEAR, buttons_of, dialog_of, names_of, text_of
+from agents.guard.page_words import ASKS_WHO_COMES, CONSEQUENCES, LASTING, PAYS_BY, REASSURES
+from agents.guard.vocabulary import PRICE, UNCONCERNED
+from annotations.dom.tree import Element, tag_of
+
+LONGEST_NEAR = 700  # characters: more of them are not about one button
+
+
+def consequence(element: Element, name: str) -> tuple[str, str] | None:
+    """The kind of risk that the text around a button tells of, and the words that tell it; None where it tells none, or
+    where the button is one that leaves, looks or arranges."""
+    near = told_near(element)
+    if not near or (name and UNCONCERNED.match(name) and not ASKS_WHO_COMES.search(near)):
+        return None
+    if PRICE.search(near) and (found := PAYS_BY.search(near)):
+        return "pay", found[0]
+    for kind, pattern in CONSEQUENCES.items():
+        if found := pattern.search(near):
+            return kind, found[0]
+    if found := LASTING.search(near):
+        return "order", found[0]
+    return None
+
+
+def is_reassuring(element: Element) -> bool:
+    """Whether the text around a control says that nothing is done yet."""
+    return REASSURES.search(told_near(element)) is not None
+
+
+def told_near(element: Element) -> str:
+    """What is written around a button beside other controls: in the nearest blocks, as long as they have no other
+    button of its name and are no longer than a paragraph or two; of a dialog all."""
+    if (dialog := dialog_of(element)) is not None:
+        return text_of(dialog, without_controls=True)[:LONGEST_NEAR]
+    told, own = "", names_of(element)[:1]
+    for one in list(element.iterancestors())[: NEAR + 2]:
+        text = text_of(one, without_controls=True)
+        if len(text) > LONGEST_NEAR or tag_of(one) == "html" or _is_of_others(one, element, own):
+            break
+        told = text
+    return told
+
+
+def _is_of_others(block: Element, element: Element, own: list[str]) -> bool:
+    """Whether a block is not about one button alone: it holds another of its name, or a form that it is not in."""
+    if any(one is not element and names_of(one)[:1] == own for one in buttons_of(block)):
+        return True
+    around = set(element.iterancestors())
+    return any(one not in around for one in block.iter("form", "dialog"))

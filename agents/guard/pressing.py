@@ -1,0 +1,206 @@
+"""Whether pressing a control is risky: by its words, by what its form or its dialog is about, by what the fields of its
+form hold, and by what the page says around it. Core."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from agents.guard import page_words, vocabulary
+from agents.guard.consequences import consequence, is_reassuring
+from agents.guard.controls import (
+    BUTTONS,
+    FIELDS,
+    SHORT,
+    around,
+    block_of,
+    buttons_of,
+    dialog_of,
+    form_of,
+    has_fields,
+    is_search,
+    leads_nowhere,
+    names_of,
+    only_opens,
+    pictured,
+    reacts,
+    role_of,
+    submits,
+    text_of,
+)
+from agents.guard.fields import has_a_message, is_about_somebody, is_sign_in, who_is_told_of
+from agents.guard.page_words import FINAL
+from agents.guard.policy import Risk
+from agents.guard.vocabulary import ALWAYS, IN_A_FORM, ON_A_BUTTON, PRICE, plain
+from annotations.dom.tree import Element, tag_of
+
+LONGEST = 120  # characters of a name that is shown
+ASKED = 400  # characters of what stands around a yes
+
+
+def of_buttons(form: Element | None, typed: Element | None = None) -> Risk | None:
+    """What the enter key in a form, or in a field of it (`typed`), does: any of the buttons that hand it in may be the
+    one that it presses."""
+    buttons = list(buttons_of(form)) if form is not None else []
+    pressed = [one for one in buttons if submits(one)] or buttons
+    found = (of_control(one, names_of(one), typed) for one in pressed)
+    return next(filter(None, found), None)
+
+
+def of_control(element: Element, names: Sequence[str], typed: Element | None = None) -> Risk | None:
+    """The risk of pressing a control: that of the first of its names that has one. `typed`: a field that is filled as
+    the control is pressed."""
+    if tag_of(element) in FIELDS and role_of(element) not in BUTTONS:
+        return None
+    if tag_of(element) == "label" and not reacts(element):
+        return None  # hands the click to its control, which is judged, or ticks a box
+    called = names or (pictured(element),)
+    return next((risk for name in called if (risk := _of_name(element, name, typed))), None)
+
+
+def _of_name(element: Element, name: str, typed: Element | None = None) -> Risk | None:
+    role = role_of(element)
+    if only_opens(element):
+        return None
+    acts = leads_nowhere(element) if role == "link" else reacts(element)
+    is_button = role in BUTTONS or (acts and len(name) <= SHORT)
+    if not is_button and ((role != "link" and len(name) > SHORT) or vocabulary.HELPS.search(name)):
+        return None
+    said = vocabulary.HARMLESS.sub(" ", name).strip()
+    if vocabulary.ASKED_HOW.match(said):
+        return None
+    # however the name begins: "Continue and pay"
+    if (risk := said_on(element, said, ALWAYS)) or not is_button:
+        return None if role == "link" and is_reassuring(element) else risk
+    if vocabulary.REFUSES.match(said) and not any(ON_A_BUTTON[kind].search(said) for kind in ("delete", "send")):
+        return told_around(element, said) if said else None
+    return _of_answer(element, said) or _of_button(element, said, typed)
+
+
+def _of_button(element: Element, name: str, typed: Element | None) -> Risk | None:
+    """The risk of a button by its own words and those of its form, else by what the fields of its form hold."""
+    form = form_of(element)
+    if form is not None and vocabulary.HANDS_ON.match(name) and (risk := _handed_on(element, name, form, typed)):
+        return risk
+    clauses = vocabulary.CLAUSES.split(name)
+    if risk := next((risk for one in clauses[1:] if (risk := said_on(element, one, ON_A_BUTTON))), None):
+        return risk
+    if not submits(element) and is_reassuring(element):
+        return None
+    if not vocabulary.GOES_ON.match(name) and (risk := _of_words(element, name, form)):
+        return risk
+    if form is not None and (risk := _handed_in(element, name, form, typed)):
+        return risk
+    return None if is_reassuring(element) else told_around(element, name)
+
+
+def told_around(element: Element, name: str) -> Risk | None:
+    """The risk that the page tells of around a button."""
+    if (told := consequence(element, name)) is None:
+        return None
+    kind, said = told
+    return Risk(kind, f"beside “{name[:LONGEST]}” the page says “{said}”", "page")
+
+
+def _of_words(element: Element, name: str, form: Element | None) -> Risk | None:
+    """The risk of a button by its words: those that hold anywhere, those with a price, those that hold where something
+    ends: a form, or a page that sums up or asks."""
+    if risk := said_on(element, name, ON_A_BUTTON):
+        return risk
+    if PRICE.search(name) and (found := vocabulary.OF_A_PRICE.search(name)):
+        return Risk("pay", f"“{name[:LONGEST]}” says “{found[0]}” and a price" + finality(element), "page")
+    if form is not None and (has_fields(form) or not vocabulary.LEADS_TO.search(name)):
+        return said_on(element, name, IN_A_FORM, "ends a form and says")
+    if _sums_up(element) and not vocabulary.LEADS_TO.search(name):
+        return said_on(element, name, IN_A_FORM, "stands below what it is about and says")
+    return None
+
+
+def _sums_up(element: Element) -> bool:
+    """Whether what stands near a button sums up what comes of it, says that it is for good, or its dialog asks."""
+    near, dialog = around(element), dialog_of(element)
+    if page_words.SUMMARY.search(near) or FINAL.search(near):
+        return True
+    asked = text_of(dialog, without_controls=True)[:ASKED] if dialog is not None else ""
+    return "?" in asked or page_words.ABOUT_TO.search(asked) is not None
+
+
+def _of_answer(element: Element, name: str) -> Risk | None:
+    """The risk of a button that says yes: what the dialog, or the block around it, asks or says that will happen."""
+    dialog = dialog_of(element)
+    agrees = vocabulary.AGREES.match(name) or not re.search(r"\w\w", name)
+    if dialog is None and not agrees:
+        return None
+    if dialog is not None and not agrees and not vocabulary.HANDS_ON.match(name):
+        return None
+    block = dialog if dialog is not None else block_of(element)
+    if block is None:
+        return None
+    asked = plain(f"{block.get('aria_label') or ''} {text_of(block, without_controls=True)}")[:ASKED]
+    is_final = FINAL.search(asked) is not None
+    for sentence in re.findall(r"[^.?!]+[.?!]?", vocabulary.HARMLESS.sub(" ", asked)):
+        if risk := _of_sentence(sentence.strip(), is_final):
+            why = f"“{name[:LONGEST]}” answers “{sentence.strip()[:LONGEST]}”" + finality(element)
+            return Risk(risk, why, "page")
+    return None
+
+
+def _of_sentence(sentence: str, is_final: bool) -> str | None:
+    """The kind of risk of a yes to a sentence: a question may have any word of risk, another sentence only those that
+    leave no doubt, as a heading or where the page says that it is for good."""
+    tables = [page_words.WILL_BE]
+    if sentence.endswith("?") or page_words.ABOUT_TO.search(sentence):
+        tables += [ALWAYS, IN_A_FORM]
+    elif is_final or len(sentence) <= SHORT:
+        tables += [ALWAYS]
+    return next((kind for table in tables for kind, pattern in table.items() if pattern.search(sentence)), None)
+
+
+def said_on(element: Element, name: str, by_kind: Mapping[str, re.Pattern[str]], how: str = "says") -> Risk | None:
+    """The risk of the first kind of which a name has words."""
+    for kind, pattern in by_kind.items():
+        if found := pattern.search(name):
+            begin = max(0, found.end() - LONGEST)  # of a long name the part that says it is shown
+            shown = f"…{name[begin : found.end()]}" if begin else name[:LONGEST]
+            return Risk(kind, f"“{shown}” {how} “{found[0]}”" + finality(element), "page")
+    return None
+
+
+def _handed_on(element: Element, name: str, form: Element, typed: Element | None) -> Risk | None:
+    """The risk of a button that leads on: its form holds what somebody has typed about a person."""
+    if vocabulary.LEADS_AWAY.match(name) or is_search(form) or _lets_in(form) or not is_about_somebody(form, typed):
+        return None
+    return Risk("personal", f"“{name[:LONGEST]}” hands in what the form says of a person" + finality(element), "page")
+
+
+def _handed_in(element: Element, name: str, form: Element, typed: Element | None) -> Risk | None:
+    """The risk of a button that hands in its form, whatever it is called, where the form tells who somebody is or how
+    to reach them; not where it only looks something up, changes what is shown or lets somebody in."""
+    asks = vocabulary.OFFERED.search(name) is not None
+    if not asks and (vocabulary.STAYS.match(name) or vocabulary.LEADS_AWAY.match(name) or is_search(form)):
+        return None
+    if not _ends(element, form) or _lets_in(form):
+        return None
+    if said := who_is_told_of(form, typed):
+        return Risk("personal", f"“{name[:LONGEST]}” hands in “{said}” of a person" + finality(element), "page")
+    if has_a_message(form, typed):
+        return Risk("send", f"“{name[:LONGEST]}” hands in what somebody has written" + finality(element), "page")
+    return None
+
+
+def _ends(element: Element, form: Element) -> bool:
+    """Whether a control hands in its form: a button that does, or, where no button does, a link that leads nowhere."""
+    if submits(element):
+        return True
+    return role_of(element) == "link" and leads_nowhere(element) and not any(map(submits, buttons_of(form)))
+
+
+def _lets_in(form: Element) -> bool:
+    """Whether a form signs in whom the website knows already."""
+    headings = (one for one in form.iter("h1", "h2", "h3", "h4", "legend"))
+    return is_sign_in(form) or any(page_words.SIGNS_IN.match(text_of(one)) for one in headings)
+
+
+def finality(element: Element) -> str:
+    """What the page says near the element of the action being for good ("cannot be undone"), as the end of a sentence;
+    "" for nothing."""
+    found = FINAL.search(around(element))
+    return f"; the page says “{found[0]}”" if found else ""
