@@ -1,8 +1,8 @@
 """What a page says around a control of what comes of it, whatever the control itself is called. Core."""
 
-from agents.guard.controls import NEAR, buttons_of, dialog_of, names_of, text_of
+from agents.guard.controls import NEAR, buttons_of, dialog_of, names_of, pieces_of, text_of
 from agents.guard.page_words import ASKS_WHO_COMES, CONSEQUENCES, LASTING, PAYS_BY, REASSURES
-from agents.guard.vocabulary import PRICE, UNCONCERNED
+from agents.guard.vocabulary import PRICE, UNCONCERNED, plain
 from annotations.dom.tree import Element, tag_of
 
 LONGEST_NEAR = 700  # characters: more of them are not about one button
@@ -36,11 +36,25 @@ def told_near(element: Element) -> str:
         return text_of(dialog, without_controls=True)[:LONGEST_NEAR]
     told, own = "", names_of(element)[:1]
     for one in list(element.iterancestors())[: NEAR + 2]:
-        text = text_of(one, without_controls=True)
-        if len(text) > LONGEST_NEAR or tag_of(one) == "html" or _is_of_others(one, element, own):
+        text = _short_text(one)
+        if text is None or tag_of(one) == "html" or _is_of_others(one, element, own):
             break
         told = text
     return told
+
+
+def _short_text(block: Element) -> str | None:
+    """What is written in a block beside its controls; None where it is longer than about one button. Of a large page no
+    more than its beginning is read."""
+    said: list[str] = []
+    length = -1
+    for piece in pieces_of(block, without_controls=True):
+        if text := plain(piece):
+            said.append(text)
+            length += len(text) + 1
+            if length > LONGEST_NEAR:
+                return None
+    return " ".join(said)
 
 
 def _is_of_others(block: Element, element: Element, own: list[str]) -> bool:

@@ -1,20 +1,22 @@
 """What the guard reads around controls: words of forms' fields, and what pages say of what will come of a press.
 
-Core: data, English alone. A line of a table is one alternative.
+Core: data, English alone. A line of a table is one alternative; one that ends with a backslash goes on in the next.
 """
 
 import re
 
 from agents.guard.vocabulary import words
 
+_WRAPPED = re.compile(r"\\\n\s*")
+
 
 def lines(table: str) -> re.Pattern[str]:
     """The pattern of whole words of a table."""
-    return words(*(line.strip() for line in table.strip().splitlines()))
+    return words(*(line.strip() for line in _WRAPPED.sub("", table).strip().splitlines()))
 
 
 OWN = "(?:(?:your|my|the|our|a|an|stored|saved|linked|default|usual|same|\\w+'s) )*"
-MEANS = "(?:card|visa|mastercard|amex|maestro|paypal|apple pay|google pay|direct debit|debit|balance|wallet|bank account|credit)"
+MEANS = "(?:card|visa|mastercard|amex|maestro|paypal|apple pay|google pay|direct debit|debit|balance|wallet|credit)"
 EVERYBODY = "(?:all|every|everyone|everybody|the|your|him|her|them|their|his|our|an?|up to|\\d[\\d,.]*)"
 OTHERS = (
     "(?:manager|teacher|tutor|landlord|tenant|host|guest|seller|buyer|owner|officer|doctor|gp|surgery|clinic|recruiter|"
@@ -42,7 +44,7 @@ SUMMARY = lines(r"""
 """)
 """What stands near the button that ends something."""
 PAYS_BY = lines(rf"""
-    (?:from|with|by|via|to|on|using|against|through|in) {OWN}(?:{MEANS}|account)
+    (?:from|with|by|via|to|on|using|against|through|in) {OWN}(?:{MEANS}|account(?! is))
     (?:{MEANS}|account)\W*(?:ending|ends|no)?\W*(?:in |with )?\W*\d{{3,4}}
     {MEANS} (?:on file|on record|saved|stored|ready)
     balance (?:after|afterwards|will be)
@@ -67,21 +69,27 @@ CONSEQUENCES: dict[str, re.Pattern[str]] = {
     """),
     "publish": lines(r"""
         visible (?:to|for) (?:everyone|everybody|anyone|all|the public|the world)
-        (?:everyone|everybody|anyone|the world|the public|people|visitors|readers) (?:can|will) (?:see|read|find|view)
+        (?:everyone|everybody|anyone|the world|the public|people|visitors|readers) (?:can|will) (?:see|read|find|\
+            view)
         public (?:reply|post|page|profile|review|comment|link)
-        (?:appears?|shows?|posted|published) (?:publicly|on (?:your|the) (?:profile|feed|timeline|front page|site|wall))
+        (?:appears?|shows?|posted|published) (?:publicly|on (?:your|the) (?:profile|feed|timeline|front page|site|\
+            wall))
         goes (?:live|public|online|out to the public)
         (?:posting|publishing|reviewing|commenting) (?:as|to|in public|publicly)
         anyone with the link
         audience:? (?:everyone|public|all)
     """),
     "send": lines(rf"""
-        (?:will be|is|are|gets?|be) (?:also )?(?:notified|informed|e-?mailed|alerted|texted|messaged|invited)(?! when| if| once)
+        (?:will be|is|are|gets?|be) (?:also )?(?:notified|informed|e-?mailed|alerted|texted|messaged|\
+            invited)(?! when| if| once)
         (?:will be|is|are|gets) told
         (?:mails|e-?mails|notifies|texts|alerts|pings|informs|tells|messages|invites) {EVERYBODY}
-        (?:goes|go|sent|sends|shared|forwarded|delivered|shown|passed|submitted|transferred|handed|dispatched|posted) (?:straight |out |on |over |directly )?(?:to|with) {EVERYBODY}
-        (?:we'?ll|we will|this will|it will|will) (?:tell|inform|notify|alert|e-?mail|text|message|pass|forward|let) {EVERYBODY}
-        (?:the |your |an? |up to \d+ |\d+ |each |every ){OTHERS} (?:will|gets?|receives?|sees?|may|can|is|are) (?:be |get |see |receive |hear |ring |call |contact |told |notified |an? |it|this|your)
+        (?:goes|go|sent|sends|shared|forwarded|delivered|shown|passed|submitted|transferred|handed|dispatched|\
+            posted) (?:straight |out |on |over |directly )?(?:to|with) {EVERYBODY}
+        (?:we'?ll|we will|this will|it will|will) (?:tell|inform|notify|alert|e-?mail|text|message|pass|forward|\
+            let) {EVERYBODY}
+        (?:the |your |an? |up to \d+ |\d+ |each |every ){OTHERS} (?:will|gets?|receives?|sees?|may|can|is|\
+            are) (?:be |get |see |receive |hear |ring |call |contact |told |notified |an? |it|this|your)
         for someone else
         (?:will|can|may) (?:see|ring|call|contact|e-?mail|phone|hear from|get|receive) (?:this|it|you|your)
         \d[\d,.]* (?:recipients|subscribers|followers|contacts|attendees|guests|employees|addressees|invitees)
@@ -91,14 +99,17 @@ CONSEQUENCES: dict[str, re.Pattern[str]] = {
         (?:for|awaiting) (?:approval|review) by
     """),
     "delete": lines(r"""
-        (?:deletes|erases|wipes|removes|clears|destroys|closes|ends|stops|cancels) (?:all|every|the|your|it|this|them)
-        (?:will be|is|are|gets?) (?:\w+ )?(?:deleted|erased|wiped|lost|destroyed|removed|gone|cancelled|closed|ended)(?! when| if)
+        (?:deletes|erases|wipes|removes|clears|destroys|closes|ends|stops|cancels) (?:all|every|the|your|it|this|\
+            them)
+        (?:will be|is|are|gets?) (?:\w+ )?(?:deleted|erased|wiped|lost|destroyed|removed|gone|cancelled|closed|\
+            ended)(?! when| if)
         (?:lose|loses|losing) (?:access|your|all|everything|the|its)
         no (?:copy|backup|back-up|trace)
         (?:vanish|disappear|gone) (?:for|from|at once)?
     """),
     "personal": lines(r"""
-        (?:your|these|this|the) (?:details|data|information|id|photo|documents?|records?|location|number|contacts) (?:will be|is|are|goes|go) (?:shared|passed|sent|given|stored|used|uploaded|checked|to)
+        (?:your|these|this|the) (?:details|data|information|id|photo|documents?|records?|location|number|\
+            contacts) (?:will be|is|are|goes|go) (?:shared|passed|sent|given|stored|used|uploaded|checked|to)
         (?:wants|would like|asks|requests?) (?:to )?access
         will be able to (?:see|read|view|access)
         credit (?:check|search|bureau)
@@ -106,7 +117,8 @@ CONSEQUENCES: dict[str, re.Pattern[str]] = {
 }
 """What a page says near a button that will come of it."""
 LASTING = lines(rf"""
-    (?:can ?not|can'?t|couldn'?t|won'?t|will not|never|no longer|not|nobody can|no one can|unable to) (?:be )?(?:\w+ ){{0,4}}?{DONE}
+    (?:can ?not|can'?t|couldn'?t|won'?t|will not|never|no longer|not|nobody can|no one can|\
+        unable to) (?:be )?(?:\w+ ){{0,4}}?{DONE}
     irreversibl[ey]
     permanent(?:ly)?
     for good
@@ -120,10 +132,14 @@ LASTING = lines(rf"""
     one (?:attempt|chance|try|go)
     last (?:step|chance)
     commit(?:s|ment|ting)?
-    by \w+ing (?:\w+ ){{0,3}}?(?:you|i) (?:\w+ )?(?:accept|agree|confirm|authori[sz]e|consent|commit|promise|undertake|enter)
+    by \w+ing (?:\w+ ){{0,3}}?(?:you|i) (?:\w+ )?(?:accept|agree|confirm|authori[sz]e|consent|commit|promise|\
+        undertake|enter)
     (?:you|i) (?:accept|agree|authori[sz]e|consent|commit|undertake|declare|certify)
-    (?:you'?ll|you will|we'?ll|we will) (?:get|receive|send|text|e-?mail) (?:you )?(?:an? |the |your )?(?:sms|text|e-?mail|confirmation|receipt|ticket|voucher|reference|code by)
-    (?:tap|click|press|hit) (?:(?:once|here|enter|below|the button) )?to (?:book|buy|pay|order|confirm|cancel|free|release|send|submit|place|reserve|delete|accept|sign|start|stop|hand|give|transfer|approve|join|bid|claim|enter)
+    (?:you'?ll|you will|we'?ll|we will) (?:get|receive|send|text|e-?mail) (?:you )?(?:an? |the |your )?(?:sms|\
+        text|e-?mail|confirmation|receipt|ticket|voucher|reference|code by)
+    (?:tap|click|press|hit) (?:(?:once|here|enter|below|the button) )?to (?:book|buy|pay|order|confirm|cancel|\
+        free|release|send|submit|place|reserve|delete|accept|sign|start|stop|hand|give|transfer|approve|join|bid|\
+        claim|enter)
     (?:exit|cancell?ation|early termination|late|no-?show|joining|admin) (?:fee|charge|penalty)
     no-?show
     late cancell?ation
@@ -131,7 +147,8 @@ LASTING = lines(rf"""
     \d+[- ]months? (?:contract|term|minimum|agreement|plan)
     notice period
     obligation to (?:buy|pay)
-    (?:takes? effect|appl(?:y|ie[sd])|starts?|happens|done|effective|begins?) (?:at once|immediately|right away|straight away|instantly|now|today|tonight|within)
+    (?:takes? effect|appl(?:y|ie[sd])|starts?|happens|done|effective|begins?) (?:at once|immediately|right away|\
+        straight away|instantly|now|today|tonight|within)
     (?:at once|immediately|instantly) (?:after|on) (?:this|pressing|clicking)
     without (?:a )?(?:further|another|any) (?:question|step|confirmation|notice)
     (?:held|reserved|booked|kept) for you
@@ -145,7 +162,8 @@ REASSURES = re.compile(
     r"\b(?:next|following|another|later|separate) (?:screen|page|step|window)|"
     r"\bbefore (?:you )?(?:pay|anything|confirm|decid|submit|send|we (?:charge|send)|it (?:is|goes))|"
     r"(?<!\w)no (?:obligation|commitment|payment (?:needed|required|yet))|"
-    r"\bcan (?:always |still |later )?(?:be )?(?:undone|undo|restored?|reversed?|changed? (?:it|this|back|later|any ?time))|"
+    r"\bcan (?:always |still |later )?(?:be )?(?:undone|undo|restored?|reversed?|"
+    r"changed? (?:it|this|back|later|any ?time))|"
     r"\b(?:only|just) (?:you|visible to you|for (?:you|yourself|this device|this browser))\b|"
     r"\b(?:test|demo|practice|preview|sandbox|sample) (?:mode|only|account|run|data)|\bdraft\b",
     re.IGNORECASE,
@@ -191,7 +209,10 @@ TELLS_WHO = lines(r"""
     surname
     (?:first|last|given|family|full|legal|maiden|middle|fore) ?names?
     [fl] ?name
-    (?:your|contact|guest|passenger|travell?er|patient|recipient|sender|cardholder|holder|driver|child(?:'s)?|parent|applicant|owner|customer|client|billing|shipping|delivery|attendee|student|pupil|emergency|beneficiary|payee|account|name on|member|tenant|donor|lead|partner|pet owner|referee|witness)'?s? (?:(?:full|first|last) )?(?:name|contact|card)
+    (?:your|contact|guest|passenger|travell?er|patient|recipient|sender|cardholder|holder|driver|child(?:'s)?|\
+        parent|applicant|owner|customer|client|billing|shipping|delivery|attendee|student|pupil|emergency|\
+        beneficiary|payee|account|name on|member|tenant|donor|lead|partner|pet owner|referee|\
+        witness)'?s? (?:(?:full|first|last) )?(?:name|contact|card)
     address line
     street
     (?:home|postal|delivery|billing|shipping|mailing|pick-?up) address

@@ -66,9 +66,15 @@ ALWAYS: dict[str, re.Pattern[str]] = {
     "delete": words(
         *("delete", "erase", "unsubscribe", "factory reset", "permanently remove", "destroy", "purge"),
         f"(?:close|deactivate|terminate|end) {MINE}{BINDING}",
-        *(f"cancel {MINE}{CALLED_OFF}", f"empty {MINE}{CARTS}", f"withdraw {MINE}(?:application|offer|bid|claim|consent)"),
+        *(
+            f"cancel {MINE}{CALLED_OFF}",
+            f"empty {MINE}{CARTS}",
+            f"withdraw {MINE}(?:application|offer|bid|claim|consent)",
+        ),
     ),
-    "publish": words("publish", "post (?:now|comment|reply|review)", "tweet", rf"make {MINE}(?:\w+ )?public", "go live"),
+    "publish": words(
+        "publish", "post (?:now|comment|reply|review)", "tweet", rf"make {MINE}(?:\w+ )?public", "go live"
+    ),
 }
 # Said on a button, not on a link, these hold wherever it stands: nothing is left to be said or chosen after them.
 ON_A_BUTTON: dict[str, re.Pattern[str]] = {
@@ -305,15 +311,17 @@ HELPS = re.compile(  # the name of a link or text that tells of something, and d
 )
 ASKED_HOW = re.compile(r"(?:how|what|why|when|where|who|can i|do i|learn) ", re.IGNORECASE)  # the same, on a button
 NO = (  # begins a name that leaves things as they are
-    r"cancel|no|not|close|keep(?!.* (?:more|longer|another)\b)|dismiss|later|never|undo|skip|stay|decline|reject|don'?t|"
-    r"go back|maybe|return to"
+    r"cancel|no|not|close|keep(?!.* (?:more|longer|another)\b)|dismiss|later|never|undo|skip|stay|decline|reject|"
+    r"don'?t|go back|maybe|return to"
 )
 LOOKS = (  # begins a name that shows, looks up or arranges
-    r"back|previous|clear|reset|edit|change|modify|adjust|show|hide|reveal|view|see(?! you\b)|preview|print|copy|download|"
-    r"find|search|look|locate|track|check(?! ?(?:out|in|me)\b)|filter|sort|compare|calculate|recalculate|estimate|"
-    r"work out|choose|select|pick(?! ?up)|browse|attach|use|help|refresh|reload|scan|translate|expand|collapse|open|learn|"
-    r"read|switch to|toggle|zoom|redo|export|forgot|(?:log|sign) ?(?:me |us )?(?:in|on|out)|save (?:as )?(?:a )?draft|how|"
-    r"suggest|resend code|test|try|simulate"
+    r"back|previous|clear|reset|edit|change|modify|adjust|show|hide|reveal|view|see(?! you\b)|preview|print|copy|"
+    r"download|find|search|look|locate|track|check(?! ?(?:out|in|me)\b)|filter|sort|compare|"
+    r"calculate|recalculate|estimate|"
+    r"work out|choose|select|pick(?! ?up)|browse|attach|use|help|refresh|reload|scan|translate|expand|collapse|open|"
+    r"learn|read|switch to|toggle|zoom|redo|export|forgot|(?:log|sign) ?(?:me |us )?(?:in|on|out)|"
+    r"save (?:as )?(?:a )?draft|"
+    r"how|suggest|resend code|test|try|simulate"
 )
 REFUSES = re.compile(rf"(?:{NO}|x|×|✕)(?!\w)", re.IGNORECASE)
 AGREES = re.compile(  # a name that says yes to what is written around it
@@ -338,13 +346,14 @@ STAYS = re.compile(  # begins the name of a control of a form that hands nothing
 UNCONCERNED = re.compile(  # begins the name of a button that leaves, looks or arranges, whatever stands around it
     rf"(?:{NO}|{LOOKS}|return|next|continue|add|remove|save|apply|play(?! now)|pause|why|what|more|less|details?|info|"
     r"faqs?|terms|options|settings|menu|my|i'?d like to think|think|go to|proceed to|check ?out|watch|listen|explore|"
-    r"discover|get started|all|other|another|different|increase|decrease|plus|minus|enlarge|share link|switch account)\b|"
-    r"\W*$|.?$|\d",
+    r"discover|get started|all|other|another|different|increase|decrease|plus|minus|enlarge|share link|"
+    r"switch account)\b|\W*$|.?$|\d",
     re.IGNORECASE,
 )
 LEADS_AWAY = re.compile(  # begins a name that leaves a form without what stands in it
-    r"(?:continue|go|back|return|proceed) (?:shopping|browsing|reading|watching|without|as (?:a )?guest|to (?:home|shop))|"
-    r"next (?:page|month|week|day|year|photo|slide|image|picture|results?|post|article|question)|skip",
+    r"(?:continue|go|back|return|proceed) (?:shopping|browsing|reading|watching|without|as (?:a )?guest|"
+    r"to (?:home|shop))|next (?:page|month|week|day|year|photo|slide|image|picture|results?|post|"
+    r"article|question)|skip",
     re.IGNORECASE,
 )
 LEADS_TO = words("check ?out", "proceed", "find out", "(?:sign|log) in")  # below a sum it leads to where one pays

@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 
 from agents.world_model.effects import Effect
 from agents.world_model.predicting import PastCase, RetrievedEffects
+from annotations.corpus.importing import import_files
 from evaluation.guard.labels import HARMLESS, StepLabels, packaged_labels
 from evaluation.guard.measuring import GOLDS, GuardMeasurement, Share
 from evaluation.management.commands.guard_report import Command
@@ -69,9 +70,11 @@ def dataset(casaverde):
 
 
 def without_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A guard that knows no words of buttons but those that leave no doubt anywhere."""
+    """A guard that knows no words of buttons but those that leave no doubt anywhere, and reads nothing around them."""
     for name in ("IN_A_FORM", "ON_A_BUTTON"):
-        monkeypatch.setattr(f"agents.guard.judging.{name}", {})
+        monkeypatch.setattr(f"agents.guard.pressing.{name}", {})
+    for name in ("_handed_on", "_handed_in", "told_around"):
+        monkeypatch.setattr(f"agents.guard.pressing.{name}", lambda *given: None)
 
 
 @pytest.mark.slow
@@ -90,6 +93,27 @@ def test_the_report_counts_by_split_and_lists_what_is_missed(dataset, monkeypatc
         "send",
         "order",
     ]
+
+
+@pytest.mark.slow
+def test_the_sample_is_judged_as_the_docs_say(db: None, tmp_path_factory: pytest.TempPathFactory) -> None:
+    dataset = factories.make_dataset()
+    import_files("mt-mind2web", built_sample(tmp_path_factory), dataset)
+    report = GuardMeasurement(dataset).report()
+    told = {split: found["agreed"] for split, found in report["splits"].items()}
+    assert {split: (one["recall"]["hits"], one["recall"]["n"]) for split, one in told.items()} == {
+        "train": (18, 18),
+        "test": (11, 11),
+    }
+    assert {split: (one["false_alarms"]["hits"], one["false_alarms"]["n"]) for split, one in told.items()} == {
+        "train": (0, 203),
+        "test": (0, 132),
+    }
+    assert [one["action"] for one in report["missed"]] == [
+        "[button]  Find my trip -> CLICK",
+        "[button]  Find order -> CLICK",
+    ]
+    assert report["missed"] == report["differing"], "what is missed is what the labels differ on"
 
 
 @pytest.mark.slow

@@ -52,4 +52,5 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
     for title in ("missed", "false_alarms"):
         yield f"{title.replace('_', ' ')}:"
         for one in report[title]:
-            yield f"  {one['part']} {one['key']} {one['site']} ({one['first']}, {one['second']}) {one['why']} {one['held']}"
+            labels = f"({one['first']}, {one['second']})"
+            yield f"  {one['part']} {one['key']} {one['site']} {labels} {one['why']} {one['held']}"
