@@ -10,8 +10,10 @@ from agents.guard.vocabulary import words
 _WRAPPED = re.compile(r"\\\n\s*")
 
 
-def lines(table: str) -> re.Pattern[str]:
-    """The pattern of whole words of a table."""
+def lines(table: str, **parts: str) -> re.Pattern[str]:
+    """The pattern of whole words of a table, in which the name of a part in angle brackets stands for it."""
+    for name, part in parts.items():
+        table = table.replace(f"<{name}>", part)
     return words(*(line.strip() for line in _WRAPPED.sub("", table).strip().splitlines()))
 
 
@@ -43,10 +45,11 @@ SUMMARY = lines(r"""
     check your (?:details|order|answers|booking)
 """)
 """What stands near the button that ends something."""
-PAYS_BY = lines(rf"""
-    (?:from|with|by|via|to|on|using|against|through|in) {OWN}(?:{MEANS}|account(?! is))
-    (?:{MEANS}|account)\W*(?:ending|ends|no)?\W*(?:in |with )?\W*\d{{3,4}}
-    {MEANS} (?:on file|on record|saved|stored|ready)
+PAYS_BY = lines(
+    r"""
+    (?:from|with|by|via|to|on|using|against|through|in) <OWN>(?:<MEANS>|account(?! is))
+    (?:<MEANS>|account)\W*(?:ending|ends|no)?\W*(?:in |with )?\W*\d{3,4}
+    <MEANS> (?:on file|on record|saved|stored|ready)
     balance (?:after|afterwards|will be)
     new balance
     prorated
@@ -57,16 +60,23 @@ PAYS_BY = lines(rf"""
     one[- ](?:click|tap)
     (?:payment|stake|deposit|bid|pledge|donation) of
     paid (?:today|now|at once)
-""")
+""",
+    OWN=OWN,
+    MEANS=MEANS,
+)
 """Beside a price it says that paying needs nothing more than a press."""
 CONSEQUENCES: dict[str, re.Pattern[str]] = {
-    "pay": lines(rf"""
+    "pay": lines(
+        r"""
         (?:will|we'?ll|is|be|are) (?:be )?(?:charged?|billed|invoiced|debited|deducted)
         (?:charged|billed|invoiced|debited|deducted) (?:to|from|at once|today|now|immediately|monthly)
         (?:uses|costs|takes|spends) \d+ (?:credits?|points|coins|tokens|gems|miles)
         \d+ (?:credits?|points|coins|tokens|gems|miles) (?:will be|are) (?:used|spent|taken)
-        {OWN}{MEANS} (?:will be|is|gets) (?:used|charged|debited)
-    """),
+        <OWN><MEANS> (?:will be|is|gets) (?:used|charged|debited)
+    """,
+        OWN=OWN,
+        MEANS=MEANS,
+    ),
     "publish": lines(r"""
         visible (?:to|for) (?:everyone|everybody|anyone|all|the public|the world)
         (?:everyone|everybody|anyone|the world|the public|people|visitors|readers) (?:can|will) (?:see|read|find|\
@@ -79,16 +89,17 @@ CONSEQUENCES: dict[str, re.Pattern[str]] = {
         anyone with the link
         audience:? (?:everyone|public|all)
     """),
-    "send": lines(rf"""
+    "send": lines(
+        r"""
         (?:will be|is|are|gets?|be) (?:also )?(?:notified|informed|e-?mailed|alerted|texted|messaged|\
             invited)(?! when| if| once)
         (?:will be|is|are|gets) told
-        (?:mails|e-?mails|notifies|texts|alerts|pings|informs|tells|messages|invites) {EVERYBODY}
+        (?:mails|e-?mails|notifies|texts|alerts|pings|informs|tells|messages|invites) <EVERYBODY>
         (?:goes|go|sent|sends|shared|forwarded|delivered|shown|passed|submitted|transferred|handed|dispatched|\
-            posted) (?:straight |out |on |over |directly )?(?:to|with) {EVERYBODY}
+            posted) (?:straight |out |on |over |directly )?(?:to|with) <EVERYBODY>
         (?:we'?ll|we will|this will|it will|will) (?:tell|inform|notify|alert|e-?mail|text|message|pass|forward|\
-            let) {EVERYBODY}
-        (?:the |your |an? |up to \d+ |\d+ |each |every ){OTHERS} (?:will|gets?|receives?|sees?|may|can|is|\
+            let) <EVERYBODY>
+        (?:the |your |an? |up to \d+ |\d+ |each |every )<OTHERS> (?:will|gets?|receives?|sees?|may|can|is|\
             are) (?:be |get |see |receive |hear |ring |call |contact |told |notified |an? |it|this|your)
         for someone else
         (?:will|can|may) (?:see|ring|call|contact|e-?mail|phone|hear from|get|receive) (?:this|it|you|your)
@@ -97,7 +108,10 @@ CONSEQUENCES: dict[str, re.Pattern[str]] = {
         recipients?:
         on behalf of
         (?:for|awaiting) (?:approval|review) by
-    """),
+    """,
+        EVERYBODY=EVERYBODY,
+        OTHERS=OTHERS,
+    ),
     "delete": lines(r"""
         (?:deletes|erases|wipes|removes|clears|destroys|closes|ends|stops|cancels) (?:all|every|the|your|it|this|\
             them)
@@ -116,9 +130,10 @@ CONSEQUENCES: dict[str, re.Pattern[str]] = {
     """),
 }
 """What a page says near a button that will come of it."""
-LASTING = lines(rf"""
+LASTING = lines(
+    r"""
     (?:can ?not|can'?t|couldn'?t|won'?t|will not|never|no longer|not|nobody can|no one can|\
-        unable to) (?:be )?(?:\w+ ){{0,4}}?{DONE}
+        unable to) (?:be )?(?:\w+ ){0,4}?<DONE>
     irreversibl[ey]
     permanent(?:ly)?
     for good
@@ -132,7 +147,7 @@ LASTING = lines(rf"""
     one (?:attempt|chance|try|go)
     last (?:step|chance)
     commit(?:s|ment|ting)?
-    by \w+ing (?:\w+ ){{0,3}}?(?:you|i) (?:\w+ )?(?:accept|agree|confirm|authori[sz]e|consent|commit|promise|\
+    by \w+ing (?:\w+ ){0,3}?(?:you|i) (?:\w+ )?(?:accept|agree|confirm|authori[sz]e|consent|commit|promise|\
         undertake|enter)
     (?:you|i) (?:accept|agree|authori[sz]e|consent|commit|undertake|declare|certify)
     (?:you'?ll|you will|we'?ll|we will) (?:get|receive|send|text|e-?mail) (?:you )?(?:an? |the |your )?(?:sms|\
@@ -152,7 +167,9 @@ LASTING = lines(rf"""
     (?:at once|immediately|instantly) (?:after|on) (?:this|pressing|clicking)
     without (?:a )?(?:further|another|any) (?:question|step|confirmation|notice)
     (?:held|reserved|booked|kept) for you
-""")
+""",
+    DONE=DONE,
+)
 """What says that something is done at once or stays done."""
 REASSURES = re.compile(
     r"\b(?:won'?t|nothing|never|isn'?t|aren'?t|not|no one|nobody|none)(?: \w+){0,4} "

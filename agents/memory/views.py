@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 
+from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
@@ -177,7 +178,7 @@ def memory_start(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     return memory(request, name, **{kind: form})
 
 
-def _form(kind: str, dataset: Dataset, data=None):
+def _form(kind: str, dataset: Dataset, data: QueryDict | None = None) -> forms.Form:
     if kind == Job.Kind.EMBED:
         return EmbedForm(data, prefix=None, auto_id="embed_%s")
     if kind == Job.Kind.REFINE:

@@ -25,7 +25,7 @@ class Command(BaseCommand):
         parser.add_argument("--part", choices=PARTS, help="of these alone; default: both parts")
         parser.add_argument("--json", action="store_true", dest="as_json")
 
-    def handle(self, *, part: str | None, as_json: bool, **options: Any) -> None:
+    def handle(self, *, part: str | None, as_json: bool, **options: object) -> None:
         controls = [one for one in packaged_controls() if part in (None, one.part)]
         try:
             with piece_reader() as read:
