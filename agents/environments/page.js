@@ -9,7 +9,8 @@
   const CARRIED =
     "aria-label aria-labelledby aria-modal role title alt name placeholder for form autocomplete method".split(" ");
   // Attributes by which a control sends something to the server by itself, and by which it opens a part of the page.
-  const SENDING = "[data-method]:not([data-method=get]), [data-turbo-method], [formaction], [hx-post], [hx-put], [hx-delete]";
+  const SENDING =
+    "[data-method]:not([data-method=get]), [data-turbo-method], [formaction], [hx-post], [hx-put], [hx-delete]";
   const OPENING =
     "[aria-haspopup]:not([aria-haspopup=false]), [data-bs-toggle], [data-toggle], [popovertarget], [commandfor]";
   const CLICKED = new Set("click mousedown mouseup pointerdown pointerup touchstart touchend".split(" "));

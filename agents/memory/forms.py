@@ -113,6 +113,6 @@ class TransitionForm(EmbedForm):
 
     describe = forms.BooleanField(
         required=False,
-        label="in words, too",
+        label="In words, too",
         help_text="The configured model describes each: what the language models trained here learn from.",
     )
