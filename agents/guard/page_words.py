@@ -186,7 +186,9 @@ REASSURES = re.compile(
     re.IGNORECASE,
 )
 """What says near a control that it is no more than a step to where somebody decides."""
-ASKS_WHO_COMES = words("going", "attending", "can you make it", "will you (?:come|attend)", "rsvp", "invited you")
+ASKS_WHO_COMES = words(
+    r"going\b(?=\?)", r"attending\b(?=\?)", "can you make it", "will you (?:come|attend)", "rsvp", "invited you"
+)
 """Where this is asked, a no is an answer that somebody gets, too."""
 SEEKS = re.compile(
     r".*\b(?:search|find|filter|look up|jump)\b.*", re.IGNORECASE

@@ -33,6 +33,7 @@ from agents.guard.vocabulary import ALWAYS, IN_A_FORM, ON_A_BUTTON, PRICE, plain
 from annotations.dom.tree import Element, tag_of
 
 LONGEST = 120  # characters of a name that is shown
+SURE_KINDS = ("pay", "delete")  # by the words of a button these hold also where the page says that nothing is done yet
 ASKED = 400  # characters of what stands around a yes
 
 
@@ -83,10 +84,12 @@ def _of_button(element: Element, name: str, typed: Element | None) -> Risk | Non
     clauses = vocabulary.CLAUSES.split(name)
     if risk := next((risk for one in clauses[1:] if (risk := said_on(element, one, ON_A_BUTTON))), None):
         return risk
-    if not submits(element) and is_reassuring(element):
-        return None
-    if not vocabulary.GOES_ON.match(name) and (risk := _of_words(element, name, form)):
+    is_early = not submits(element) and is_reassuring(element)
+    risk = None if vocabulary.GOES_ON.match(name) else _of_words(element, name, form)
+    if risk is not None and (not is_early or risk.kind in SURE_KINDS):
         return risk
+    if is_early:
+        return None
     if form is not None and (risk := _handed_in(element, name, form, typed)):
         return risk
     return None if is_reassuring(element) else told_around(element, name)
