@@ -47,6 +47,8 @@ interface Window {
     number(element: Element & { dataset?: DOMStringMap }): number | null;
     at(x: number, y: number): string[];
     fields(): object[];
+    numbered(): Iterable<[number: number | string, element: Element]>;
+    place(): object;
     restart(): void;
   };
   /** Of `site.js`: whether the site has yet to answer. */

@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db import connection
 from django.db.models import Min, QuerySet
 
-from agents.models import LlmReply, Run, TextEmbedding, TrainedModel, TrajectoryStep
+from agents.models import LlmReply, Run, StepPicture, TextEmbedding, TrainedModel, TrajectoryStep
 from annotations.retention.kinds import TableRows
 
 # The reply's text, from which scores are counted again, and the action, which lists of steps show, stay.
@@ -69,5 +69,17 @@ class Traces(TableRows):
             cursor.execute(THIN_SQL, [list(keys)])
 
 
+class Pictures(TableRows):
+    """Screenshots of live steps; their bytes go with the pages that nothing shows any more (`forget_unused_pages`)."""
+
+    name, heavy = "screenshots", ("boxes",)
+    what = "screenshots of the steps of finished live runs"
+    stays = "pages, actions and results of these steps, and screenshots that came with imported data"
+
+    def rows(self, before: datetime) -> QuerySet:
+        finished = StepPicture.objects.filter(step__run__finished_at__lt=before)
+        return finished.exclude(step__run__state__in=Run.OPEN)
+
+
 jobs_of_models = TrainedModel.objects.jobs
-KINDS = [LlmReplies(), TextEmbeddings(), ComputedEmbeddings(), Traces()]
+KINDS = [LlmReplies(), TextEmbeddings(), ComputedEmbeddings(), Traces(), Pictures()]

@@ -21,6 +21,7 @@ from agents.models import (
     MemorySnippet,
     PromptPack,
     Run,
+    StepPicture,
     TrainedModel,
     Trajectory,
     TrajectoryStep,
@@ -311,6 +312,12 @@ def make_shard(run: Run | None = None, **fields: Any) -> Shard:
 
 def make_guard_rule(project: Project, **more: Any) -> GuardRule:
     return GuardRule.objects.add(True, **{"project": project, "website": "", "of": "words", "pattern": "book*", **more})
+
+
+def make_step_picture(step: TrajectoryStep, data: bytes = PNG, **fields: Any) -> StepPicture:
+    """The screenshot of a step of a live episode, in a window of 332 by 214 pixels."""
+    size = {"width": 332, "height": 214, "boxes": {"9": [10, 20, 100, 40]}} | fields
+    return StepPicture.objects.create(step=step, screenshot=make_screenshot(data), **size)
 
 
 def make_held_step(trajectory: Trajectory, seconds: float = 60, **more: Any) -> HeldStep:

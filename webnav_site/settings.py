@@ -180,6 +180,8 @@ METRICS_ADDRESSES = env_networks("METRICS_ADDRESSES")
 # An age recipient (age1…) that backups are encrypted for; empty: they are not.
 BACKUP_RECIPIENT = env("BACKUP_RECIPIENT")
 
+LIVE_SCREENSHOTS = env_bool("LIVE_SCREENSHOTS", default=True)  # whether steps of live episodes keep theirs
+
 # Days that each kind of thing is kept: RETENTION_EXPORTS_DAYS and so on; 0: for ever. See docs/operating.md.
 RETENTION_DAYS = {
     name: env_days(f"RETENTION_{name.upper()}_DAYS", days)
@@ -194,6 +196,7 @@ RETENTION_DAYS = {
         "embeddings": 0,
         "computed_vectors": 30,
         "traces": 0,
+        "screenshots": 0,
         "access_events": 0,
     }.items()
 }

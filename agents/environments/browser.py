@@ -2,14 +2,17 @@
 
 import os
 import shutil
+from base64 import b64decode
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
-from agents.environments.protocol import PageField, PageView, WindowView
+from agents.environments.protocol import PageField, PageView, WindowPicture, WindowView
 from agents.environments.sight import ScriptedPage
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page, Playwright
+    from playwright.sync_api import Browser, CDPSession, Page, Playwright
 
 # Debian's browser without a window first: it opens pages in two thirds of the time, with the same engine.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -17,6 +20,10 @@ ARGUMENTS = """
     --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update
     --disable-sync --disable-dev-shm-usage
 """.split()
+
+PICTURE_WIDTH = 960  # pixels, at most; of a smaller window as many as it has
+PICTURE_QUALITY = 60
+PICTURE_BYTES = 256 << 10  # at most; a larger one is not kept
 
 
 class NoBrowser(RuntimeError):
@@ -69,6 +76,23 @@ class PeoplesWindow:
         """The page as it is now."""
         raise NotImplementedError
 
+    def window(self) -> WindowView:
+        """The window as a person sees it."""
+        raise NotImplementedError
+
+    def picture(self) -> WindowPicture | None:
+        """The window as it is now, small; None where it cannot be drawn, which ends nothing."""
+        with suppress(Exception):  # whatever a page or a browser brings about: the next step tells, if it matters
+            place = self._current().evaluate("() => window.webnavPage.place()")
+            data, media_type = self._drawn(place)
+            if len(data) <= PICTURE_BYTES:
+                return WindowPicture(data, media_type, place["width"], place["height"], place["boxes"])
+        return None
+
+    def _drawn(self, place: dict[str, Any]) -> tuple[bytes, str]:
+        """The picture and its type; `place` is what the page says of its window."""
+        return self.window().picture, "image/jpeg"
+
     def at(self, x: float, y: float) -> str | None:
         """The element at a point of the window: the innermost that is worth ranking, else the innermost."""
         found: list[str] = self._current().evaluate("([x, y]) => window.webnavPage.at(x, y)", [x, y])
@@ -90,6 +114,7 @@ class OwnBrowser(PeoplesWindow):
         self._playwright = sync_playwright().start()
         self._browser = launch(self._playwright, executable, *more, proxy=proxy)
         self._page: Page | None = None
+        self._drawing: WeakKeyDictionary[Page, CDPSession] = WeakKeyDictionary()
 
     def _current(self) -> "Page":
         if self._page is None:
@@ -103,6 +128,17 @@ class OwnBrowser(PeoplesWindow):
         fields = tuple(PageField(**one) for one in page.evaluate("() => window.webnavPage.fields()"))
         picture = page.screenshot(type="jpeg", quality=85, animations="disabled")
         return WindowView(picture, size["width"], size["height"], fields)
+
+    def _drawn(self, place: dict[str, Any]) -> tuple[bytes, str]:
+        """By the browser's own protocol: Playwright would wait for fonts and draw the page larger than it is kept. A
+        JPEG, as a WebP takes twice the processor's time."""
+        page = self._current()
+        if page not in self._drawing:
+            self._drawing[page] = page.context.new_cdp_session(page)
+        corner = {name: place[name] for name in ("x", "y", "width", "height")}
+        scale = {"clip": corner | {"scale": PICTURE_WIDTH / place["width"]}} if place["width"] > PICTURE_WIDTH else {}
+        asked = {"format": "jpeg", "quality": PICTURE_QUALITY, **scale}
+        return b64decode(self._drawing[page].send("Page.captureScreenshot", asked)["data"]), "image/jpeg"
 
     def close(self) -> None:
         self._browser.close()

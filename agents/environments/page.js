@@ -14,6 +14,7 @@
   const OPENING =
     "[aria-haspopup]:not([aria-haspopup=false]), [data-bs-toggle], [data-toggle], [popovertarget], [commandfor]";
   const CLICKED = new Set("click mousedown mouseup pointerdown pointerup touchstart touchend".split(" "));
+  const MOST_BOXES = 2000;
   const READ_AS = 400; // characters: what is longer is a text, and no name
   /** @type {WeakSet<EventTarget>} */
   const listening = new WeakSet();
@@ -182,6 +183,29 @@
         if (number !== null) found.push(String(number));
       }
       return found;
+    },
+    /** The elements that have a number, if they are in the page still. */
+    *numbered() {
+      for (const [number, kept] of elements) {
+        const element = kept.deref();
+        if (element?.isConnected) yield [number, element];
+      }
+    },
+    /** How large the window is, where it is scrolled to, and where elements with a number are in it. */
+    place: () => {
+      const [width, height] = [window.innerWidth, window.innerHeight];
+      /** @type {Record<string, number[]>} */
+      const boxes = {};
+      let left = MOST_BOXES;
+      for (const [number, element] of window.webnavPage?.numbered() ?? []) {
+        const rect = element.getBoundingClientRect();
+        const isSeen = rect.right > 0 && rect.bottom > 0 && rect.left < width && rect.top < height;
+        if (!isSeen || rect.width === 0 || rect.height === 0) continue;
+        boxes[number] = [rect.left, rect.top, rect.width, rect.height].map(Math.round);
+        left -= 1;
+        if (left === 0) break;
+      }
+      return { x: window.scrollX, y: window.scrollY, width, height, boxes };
     },
     /** The fields that can be reached, with what stands in them and where they are. */
     fields: () => {

@@ -31,6 +31,7 @@ from agents.environments.protocol import (
     PageField,
     PageView,
     TurnEnd,
+    WindowPicture,
     WindowView,
 )
 from agents.types import Action
@@ -45,6 +46,7 @@ KEPT_ENVIRONMENT = """
     WA_SHOPPING WA_SHOPPING_ADMIN WA_REDDIT WA_GITLAB WA_WIKIPEDIA WA_MAP WA_HOMEPAGE
 """.split()
 FOLDERS = "webnav-browser-"  # how what a browser writes is called in the folder for temporary files
+ENDED = "the process of the browser has ended"
 ERRORS = {error.__name__: error for error in (NoBrowser, NoSuchTask, ValueError)}
 
 
@@ -53,6 +55,8 @@ class EnvironmentProcess:
 
     def __init__(self, name: str) -> None:
         self._socket, theirs = socket.socketpair()
+        self._draws = False  # a picture was asked for, and not heard yet
+        self._picture: WindowPicture | None = None
         self._folder = Path(tempfile.mkdtemp(prefix=FOLDERS))
         environment = {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ}
         with theirs:
@@ -86,6 +90,7 @@ class EnvironmentProcess:
         """Ask for a new episode without waiting for it, so that others can begin meanwhile; `hear_reset` gives the
         answer."""
         self._tell("reset", {"task": task, "seed": seed})
+        self._picture = None
 
     def hear_reset(self) -> EpisodeStart:
         """What the episode asked for by `tell_reset` begins with."""
@@ -105,6 +110,24 @@ class EnvironmentProcess:
         fields = tuple(PageField(**one) for one in answer["fields"])
         return WindowView(b64decode(answer["picture"]), answer["width"], answer["height"], fields)
 
+    def picture(self) -> WindowPicture | None:
+        """The window as it is now, small."""
+        self.tell_picture()
+        return self.hear_picture()
+
+    def tell_picture(self) -> None:
+        """Have the window drawn as it is now, while others decide. Whatever is asked next waits until that is done."""
+        self._tell("picture", {})
+        self._draws, self._picture = True, None
+
+    def hear_picture(self) -> WindowPicture | None:
+        """The picture that was asked for last in this episode; None where there is none."""
+        if self._draws:
+            self._draws = False
+            drawn = self._hear()
+            self._picture = WindowPicture(**drawn | {"data": b64decode(drawn["data"])}) if drawn else None
+        return self._picture
+
     def at(self, x: float, y: float) -> str | None:
         """The element at a point of the window."""
         self._tell("at", {"x": x, "y": y})
@@ -122,40 +145,35 @@ class EnvironmentProcess:
 
     def hear_step(self) -> ActionEffect:
         """What came of the action asked for by `tell_step`."""
-        answer = self._hear()
-        ended = answer["turn"]
-        turn = TurnEnd(**ended | {"side_effects": tuple(ended["side_effects"])}) if ended else None
-        return ActionEffect(
-            answer["words"], answer["reward"], answer["done"], _view(answer["view"]), answer["said"], turn
-        )
+        return _effect(self._hear())
 
     def _tell(self, asked: str, given: dict[str, Any]) -> None:
+        self.hear_picture()
         try:
             self._socket.settimeout(ANSWERING)
             send(self._socket, [asked, given])
         except OSError as error:
-            self.kill()
-            raise EnvironmentLost("the process of the browser has ended") from error
+            raise self._lost(ENDED) from error
 
     def _hear(self, seconds: float = ANSWERING) -> Any:
         try:
             said = receive(self._socket, time.monotonic() + seconds)
         except TimeoutError as error:
-            self.kill()
-            raise EnvironmentLost(f"the browser did not answer within {seconds:g} s") from error
+            raise self._lost(f"the browser did not answer within {seconds:g} s") from error
         except OSError as error:
-            self.kill()
-            raise EnvironmentLost("the process of the browser has ended") from error
+            raise self._lost(ENDED) from error
         if said is None:
-            self.kill()
-            raise EnvironmentLost("the process of the browser has ended")
+            raise self._lost(ENDED)
         kind, answer = said
         if kind == "answer":
             return answer
         if kind in ERRORS:
             raise ERRORS[kind](answer)
+        raise self._lost(answer)
+
+    def _lost(self, words: str) -> EnvironmentLost:
         self.kill()
-        raise EnvironmentLost(answer)
+        return EnvironmentLost(words)
 
     def kill(self) -> None:
         """Kill the process and everything that it started."""
@@ -183,3 +201,9 @@ class EnvironmentProcess:
 
 def _view(answer: dict[str, Any]) -> PageView:
     return PageView(answer["html"], answer["url"], answer["elements"], answer["names"], answer["markup"])
+
+
+def _effect(answer: dict[str, Any]) -> ActionEffect:
+    ended = answer["turn"]
+    turn = TurnEnd(**ended | {"side_effects": tuple(ended["side_effects"])}) if ended else None
+    return ActionEffect(answer["words"], answer["reward"], answer["done"], _view(answer["view"]), answer["said"], turn)

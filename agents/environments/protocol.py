@@ -95,6 +95,17 @@ class WindowView:
     fields: tuple[PageField, ...]
 
 
+@dataclass(frozen=True)
+class WindowPicture:
+    """The window at rest, small, for those who look at the episode afterwards."""
+
+    data: bytes
+    media_type: str
+    width: int  # of the window, in pixels of the page; the picture may be smaller
+    height: int
+    boxes: dict[str, list[float]]  # element in the window -> left, top, width and height
+
+
 class Environment(Protocol):
     """A website with tasks. Everything that comes of a seed is the same each time."""
 
@@ -116,6 +127,10 @@ class Environment(Protocol):
 
     def window(self) -> WindowView:
         """The window as a person sees it."""
+        ...
+
+    def picture(self) -> WindowPicture | None:
+        """The window as it is now, small; None where it cannot be drawn, which ends nothing."""
         ...
 
     def at(self, x: float, y: float) -> str | None:

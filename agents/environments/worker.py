@@ -46,6 +46,9 @@ def answer(environment: Environment, asked: str, given: dict[str, Any]) -> Any:
     if asked == "window":
         window = environment.window()
         return asdict(window) | {"picture": b64encode(window.picture).decode()}
+    if asked == "picture":
+        drawn = environment.picture()
+        return drawn and asdict(drawn) | {"data": b64encode(drawn.data).decode()}
     if asked == "at":
         return environment.at(given["x"], given["y"])
     return asdict(environment.step(Action(**given)))

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.utils import timezone
 
 from agents.environments.process import EnvironmentProcess
@@ -59,6 +60,22 @@ class EpisodeBrowsers:
             start = self.ask(environment, environment.hear_reset)
             if start is not None:
                 episode.begin(start)
+                self._draw(environment)
+
+    def _draw(self, environment: EnvironmentProcess) -> bool:
+        """Have the page at rest drawn while others decide, where pictures are kept; False where the browser is lost."""
+        return not settings.LIVE_SCREENSHOTS or self.ask(environment, environment.tell_picture) is not None
+
+    def draw_next(self, acted: Iterable[ActingEpisode]) -> None:
+        """Have the pages drawn that the next decisions are about, while what was done is stored."""
+        for acting in acted:
+            if not acting.is_lost and not acting.is_done:
+                acting.is_lost = not self._draw(acting.environment)
+
+    def hear_pictures(self, acted: Iterable[ActingEpisode]) -> None:
+        """Give each decision the picture of the page that it is about."""
+        for acting in acted:
+            acting.is_lost = self.ask(acting.environment, acting.hear_picture) is None
 
     def ask(self, environment: EnvironmentProcess, ask: Callable[[], Any]) -> Any:
         """What a call of a browser answers, True where it answers nothing. None where the browser is lost: another one

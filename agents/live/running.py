@@ -215,10 +215,12 @@ class LiveRun:
         return found
 
     def _act(self, acted: list[ActingEpisode]) -> None:
+        self.browsers.hear_pictures(acted)
         while asked := [acting for acting in acted if acting.next_action is not None]:
             heard = self.browsers.carry_out(asked)
             for acting, effect in self.users.hear(heard) if self.users else heard:
                 acting.hear(effect)
+        self.browsers.draw_next(acted)
         kept = [acting for acting in acted if not acting.is_lost]
         self._keep(kept)
         for acting in kept:

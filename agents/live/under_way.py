@@ -10,7 +10,7 @@ from typing import Any
 from django.utils import timezone
 
 from agents.environments.process import EnvironmentProcess
-from agents.environments.protocol import ActionEffect, EpisodeStart, PageView
+from agents.environments.protocol import ActionEffect, EpisodeStart, PageView, WindowPicture
 from agents.guard.again import what_changed
 from agents.live.talk import EpisodeTalk
 from agents.live.teaching import ShownAction, TaughtTurn
@@ -145,14 +145,14 @@ class LiveEpisode(EpisodeTalk):
         observation: Observation,
         decision: Decision,
         outcomes: Sequence[ActionOutcome],
-        elements: int,
+        picture: WindowPicture | None,
         done_by: int | None = None,
     ) -> None:
         """Store the steps of one decision, as many as were carried out. `done_by`: the person who acted in the agent's
         place."""
         assert self.view is not None
         assert self.seen_at is not None
-        seen = Seen(observation.html, self.view.url, elements, self.seen_at)
+        seen = Seen(observation.html, self.view.url, self.view.elements, self.seen_at, picture)
         Episode(self.trajectory, self.turn).store(seen, decision, outcomes, done_by)
 
 
@@ -171,6 +171,7 @@ class ActingEpisode:
     waits: str = ""  # what a person who types for the user is to say before the agent goes on
     after: PageView | None = None
     done_by: int | None = None  # a person, in the agent's place
+    picture: WindowPicture | None = None  # of the page that it is about
 
     @property
     def next_action(self) -> Action | None:
@@ -182,6 +183,9 @@ class ActingEpisode:
         if not actions and (len(self.episode.turns) > 1 or self.episode.is_typed):
             actions = (Action("STOP"),)
         return actions[len(self.outcomes)] if len(self.outcomes) < len(actions) else None
+
+    def hear_picture(self) -> None:
+        self.picture = self.environment.hear_picture()
 
     def tell(self) -> None:
         assert self.next_action is not None
@@ -220,13 +224,12 @@ class ActingEpisode:
 
     def store(self) -> None:
         """Store the decision's steps, and take over the page that the next decision is about."""
-        elements = self.episode.view.elements if self.episode.view else 0
         decision, outcomes = self.decision, self.outcomes
         if not decision.actions and not outcomes:
             outcomes, self.is_done = [ActionOutcome(0.0, NO_ACTION)], True
         elif len(outcomes) < len(decision.actions):  # the turn or the episode has ended before the last of them
             decision = replace(decision, actions=decision.actions[: len(outcomes)])
-        self.episode.store(self.observation, decision, outcomes, elements, self.done_by)
+        self.episode.store(self.observation, decision, outcomes, self.picture, self.done_by)
         if self.after is not None:
             self.episode.look(self.after)
         if self.ends_turn:

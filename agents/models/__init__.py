@@ -5,6 +5,7 @@ from agents.models.driving import AskedAction, CannotDrive, Drive
 from agents.models.exemplar_sets import ExemplarSet
 from agents.models.guarding import CannotDecide, GuardRule, HeldStep
 from agents.models.memory import Exemplar, MemorySnippet, Workflow, WorkflowVector
+from agents.models.pictures import StepPicture
 from agents.models.prompts import PromptPack
 from agents.models.recipes import SavedRecipe
 from agents.models.replies import LlmReply, TextEmbedding
@@ -31,6 +32,7 @@ __all__ = [
     "Run",
     "RunTally",
     "SavedRecipe",
+    "StepPicture",
     "TextEmbedding",
     "TrainedModel",
     "Trajectory",

@@ -68,8 +68,10 @@ class TrajectoryStepQuerySet(models.QuerySet["TrajectoryStep"]):
     def with_pages(self) -> Iterator["TrajectoryStep"]:
         """The steps in order with the pages that they were decided at, of which a few are held at a time."""
         pages = ("snapshot__dictionary", "step__snapshot__dictionary", "step__raw_snapshot__dictionary")
-        steps = self.select_related("step__turn", "turn", "done_by", *pages).prefetch_related("step__targets")
-        return steps.defer("step__candidates", "step__extra").order_by("seq").iterator(PAGES_HELD)
+        shots = ("step__screenshot", "pictured__screenshot")
+        steps = self.select_related("step__turn", "turn", "done_by", *pages, *shots).prefetch_related("step__targets")
+        unread = ("step__candidates", "step__extra", *(f"{shot}__data" for shot in shots))
+        return steps.defer(*unread).order_by("seq").iterator(PAGES_HELD)
 
     def wrong_first(self) -> models.QuerySet["TrajectoryStep", int]:
         """The numbers (`pk`) of the steps, those that are not right before the others."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Self
 
 from django.db import models
@@ -154,7 +155,7 @@ class Trajectory(models.Model):
         self.save(update_fields=["state", "updated_at"])
         self.run.count_episode(lost)
 
-    @property
+    @cached_property
     def has_own_steps(self) -> bool:
         """Whether it is an episode, whose steps no recorded path gives."""
         return self.run.dataset.is_live or self.steps.filter(step=None).exists()

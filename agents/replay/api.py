@@ -1,18 +1,22 @@
 """Endpoints of trajectories, which only read."""
 
-from django.http import Http404
+from django.http import Http404, HttpResponseBase
+from django.shortcuts import get_object_or_404
 from django_filters import rest_framework as filters
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from agents.models import Trajectory, TrajectoryStep
+from agents.models import StepPicture, Trajectory, TrajectoryStep
 from agents.replay import rows as replay_rows
 from agents.replay.serializers import StepResultDetailSerializer, TrajectorySerializer, TrajectoryStepsSerializer
 from annotations.access import rules
-from annotations.access.api_rules import ReadOnlyViewSet
+from annotations.access.api_rules import AnyAccept, ReadOnlyViewSet
+from annotations.corpus.api import SHA256, image_answer
+from annotations.models import Screenshot
 from annotations.text.amounts import whole
 
 
@@ -60,6 +64,22 @@ class TrajectoryViewSet(ReadOnlyViewSet):
             return Response(replay_rows.detail(trajectory, int(seq), gold=self._shows_gold(trajectory)))
         except TrajectoryStep.DoesNotExist as error:
             raise Http404 from error
+
+    @extend_schema(operation_id="trajectories_screenshot_retrieve", responses={(200, "image/*"): OpenApiTypes.BINARY})
+    @action(
+        detail=True,
+        url_path=rf"screenshots/(?P<sha256>{SHA256})/image",
+        url_name="screenshot",
+        content_negotiation_class=AnyAccept,
+    )
+    def screenshot(self, request: Request, pk: str, sha256: str) -> HttpResponseBase:
+        """The screenshot of a step of a live episode, as an attachment; those of recorded steps are `screenshots`."""
+        trajectory = self.get_object()
+        if not self._shows_gold(trajectory):
+            raise Http404
+        shown = StepPicture.objects.of(trajectory).values("screenshot")
+        shot = get_object_or_404(Screenshot, sha256=sha256, pk__in=shown)
+        return image_answer(sha256, shot.media_type, bytes(shot.data))
 
 
 def _number(text: str) -> int:

@@ -6,8 +6,10 @@ one script, ours, which unpacks the page of a step when that is opened.
 """
 
 import base64
+import gzip
 import hashlib
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +32,7 @@ MAX_PAGES = 100  # rebuilding one takes tens of milliseconds
 MAX_BYTES = 30_000_000  # of all pages together, packed
 LISTED = 8  # candidates and memory snippets of a step
 LEFT_OUT = "This page is not in the file, which would be too large with it; the app shows it."
+_WIDTH = re.compile(rb'<html[^>]*? data-layout-width="([\d.]+)"')
 _HERE = Path(__file__).parent
 _SCRIPT = (_HERE / "file.js").read_text("utf-8")
 _HASH = base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()
@@ -76,6 +79,10 @@ class ReplayFile:
             shown = _drawn(notes, "raw_snapshot" if step.step and page == step.step.raw_snapshot else "snapshot")
             is_in = step.pk in wanted
             packed = self._packed(page, step.marks(targets), shown) if is_in else {"missing": LEFT_OUT}
+            picture = getattr(step, "pictured", None)
+            shot = picture.screenshot if picture else step.step.screenshot if step.step else None
+            fits = shot is not None and is_in and self._takes(shot.size * 4 // 3)
+            packed["shot"] = _address(shot.media_type, bytes(shot.data)) if shot and fits else ""
             steps.append(_step_in_file(told) | packed | {"notes": notes})
         judged = [one for one in steps if one["judged"]]
         context = {
@@ -95,15 +102,32 @@ class ReplayFile:
             return {"missing": "No page was recorded at this step."}
         regions = [one.region for one in notes if one.region]
         try:
-            page = base64.b64encode(page_questions.rendered(snapshot.html, marks=marks, regions=regions)).decode()
+            document = page_questions.rendered(snapshot.html, marks=marks, regions=regions)
         except PageError as error:
             return {"missing": f"This page cannot be shown: {error}."}
-        if len(page) > self.room:
+        page = base64.b64encode(document).decode()
+        if not self._takes(len(page)):
             return {"missing": LEFT_OUT}
-        self.room -= len(page)
         first = regions[0].anchor if regions else anchor_id(marks[0].node_id) if marks else ""
-        width = f"{notes[0].layout_width:g}" if regions else ""
+        width = f"{notes[0].layout_width:g}" if regions else _recorded_width(document)
         return {"packed": page, "first": first and f"#{first}", "layout_width": width}
+
+    def _takes(self, size: int) -> bool:
+        """Whether there is room for so many bytes more, which are taken then."""
+        fits = size <= self.room
+        self.room -= size if fits else 0
+        return fits
+
+
+def _recorded_width(document: bytes) -> str:
+    """How wide the window was in which a rendered page was recorded; "" where nobody knows."""
+    found = _WIDTH.match(gzip.decompress(document))
+    return found[1].decode() if found else ""
+
+
+def _address(media_type: str, data: bytes) -> str:
+    """An address that holds what it leads to."""
+    return f"data:{media_type};base64,{base64.b64encode(data).decode()}"
 
 
 def _drawn(notes: Sequence[StepNote], page: str) -> list[StepNote]:

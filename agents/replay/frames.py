@@ -18,6 +18,7 @@ HIDDEN_PAGE: dict[str, Any] = {
     "after": None,
     "raw": None,
     "screenshot": None,
+    "place": None,
     "elements": 0,
     "bytes": 0,
     "hidden": True,
@@ -45,13 +46,26 @@ def page_view(request: HttpRequest, step: Step, marks: Sequence[Mark], sight: Si
     }
 
 
-def own_page_view(request: HttpRequest, snapshot: Snapshot | None, marks: Sequence[Mark], gold: bool) -> dict[str, Any]:
-    """The frames of an episode's step, as of `page_view`: its own page, for those who may see what agents do there."""
+def own_page_view(
+    request: HttpRequest,
+    snapshot: Snapshot | None,
+    marks: Sequence[Mark],
+    gold: bool,
+    picture: dict[str, Any] | None = None,
+    after: Snapshot | None = None,
+) -> dict[str, Any]:
+    """The frames of an episode's step, as of `page_view`: its own page and the one `after` it, for those who may see
+    what agents do there; and what a step's screenshot says of itself (`StepPicture.shown`)."""
     if not gold:
         return HIDDEN_PAGE
-    shown = {"before": _frame(request, snapshot, marks), "hidden": False}
-    sizes = {"elements": snapshot.node_count, "bytes": snapshot.raw_size} if snapshot else {}
-    return HIDDEN_PAGE | shown | sizes
+    shown: dict[str, Any] = {
+        "before": _frame(request, snapshot, marks),
+        "after": _frame(request, after, ()),
+        "hidden": False,
+    }
+    if snapshot:
+        shown |= {"elements": snapshot.node_count, "bytes": snapshot.raw_size}
+    return HIDDEN_PAGE | shown | (picture or {})
 
 
 def _frame(request: HttpRequest, snapshot: Snapshot | None, marks: Sequence[Mark]) -> dict[str, Any] | None:

@@ -7,11 +7,11 @@ decided, and nothing of what: agents decide on pages that gold actions led to, a
 from datetime import datetime
 from typing import Any
 
-from django.db.models import F
 from django.db.models.fields.json import KT
 from django.urls import reverse
 
 from agents.models import Trajectory, TrajectoryStep
+from agents.models.pictures import PICTURE
 from agents.models.trajectories import USER
 from annotations.models import Correction, Step
 
@@ -40,7 +40,7 @@ def rows(trajectory: Trajectory, *, gold: bool, after: int = -1) -> list[dict[st
     """The stored steps with a greater sequence number, in order. Two queries, without traces or candidates."""
     steps = (
         trajectory.steps.filter(seq__gt=after)
-        .annotate(representation=KT("trace__act__representation"), picture=F("step__screenshot__sha256"))
+        .annotate(representation=KT("trace__act__representation"), picture=PICTURE)
         .annotate(spoken=KT(f"trace__{USER}__instruction"))
         .select_related("step__turn", "turn", "done_by")
         .prefetch_related("step__targets")
@@ -53,7 +53,7 @@ def rows(trajectory: Trajectory, *, gold: bool, after: int = -1) -> list[dict[st
 def detail(trajectory: Trajectory, seq: int, *, gold: bool) -> dict[str, Any]:
     """Everything recorded about one stored step; raises TrajectoryStep.DoesNotExist while it is not stored."""
     steps = trajectory.steps.select_related("step__turn", "turn", "done_by").prefetch_related("step__targets")
-    pictured = steps.annotate(picture=F("step__screenshot__sha256")).defer("step__candidates", "step__extra")
+    pictured = steps.annotate(picture=PICTURE).defer("step__candidates", "step__extra")
     step = pictured.get(seq=seq)
     spoken = step.trace.get(USER, {}).get("instruction", "")
     row = row_of(step, step.trace.get("act", {}).get("representation", ""), gold, step.picture, spoken)

@@ -44,7 +44,7 @@ class StepResultSerializer(serializers.Serializer):
     )
     gold = GoldActionSerializer(allow_null=True)
     screenshot = serializers.CharField(
-        allow_null=True, default=None, help_text="SHA-256 of the recorded step's, if there is one."
+        allow_null=True, default=None, help_text="SHA-256 of the recorded step's, or of the episode's, if there is one."
     )
     url = serializers.CharField(allow_null=True, help_text="Where it was, without a recorded path.")
     happened_at = serializers.DateTimeField(allow_null=True)

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from agents.models import Trajectory, TrajectoryStep
+from agents.models import StepPicture, Trajectory, TrajectoryStep
 from agents.replay import rows as replay_rows
 from agents.replay.frames import own_page_view, page_view, pruned_lines
 from annotations.access import rules
@@ -44,11 +45,15 @@ def step_view(request: HttpRequest, pk: int, seq: int) -> JsonResponse:
         detail = None
     marks = [Mark(mark["id"], mark["kind"], mark["label"]) for mark in detail["marks"]] if detail else []
     if found.has_own_steps:
-        own = found.steps.select_related("snapshot").defer("snapshot__data", "trace").filter(seq=seq).first()
+        rows = found.steps.select_related("snapshot", "pictured__screenshot")
+        own = rows.defer("snapshot__data", "pictured__screenshot__data", "trace").filter(seq=seq).first()
         snapshot = own.snapshot if own else None
         if own is None and (waiting := found.held_steps.waiting().filter(seq=seq).first()):
             snapshot, marks = waiting.snapshot, [Mark(waiting.node_id, "predicted", "held")]
-        return JsonResponse({"detail": detail, "snapshot": own_page_view(request, snapshot, marks, gold)})
+        picture, after = getattr(own, "pictured", None), own.next_shown if own else None
+        shot = picture.shown if picture else None
+        pages = own_page_view(request, snapshot, marks, gold, shot, after.snapshot if after else None)
+        return JsonResponse({"detail": detail, "snapshot": pages})
     step = _step(found, seq)
     sight = sight_of(request, step, found.run.dataset.project_id, found.conversation.split)
     return JsonResponse({"detail": detail, "snapshot": page_view(request, step, marks, sight)})
@@ -113,6 +118,9 @@ def _page(request: HttpRequest, found: Trajectory, seq: int) -> HttpResponse:
 def _data(found: Trajectory, turns: list[dict[str, Any]], seq: int, gold: bool) -> dict[str, Any]:
     """The data that the page starts with: all steps in short. Details are read step by step."""
     rows = replay_rows.rows(found, gold=gold)
+    own = found.has_own_steps
+    shots = StepPicture.objects.of(found) if own else found.recorded_steps().filter(screenshot__isnull=False)
+    will_be = settings.LIVE_SCREENSHOTS and found.may_grow and not rows  # their place is kept from the beginning
     newest = max((step.created_at for step in found.steps.only("created_at").order_by("-created_at")[:1]), default=None)
     return {
         "seq": seq,
@@ -123,8 +131,10 @@ def _data(found: Trajectory, turns: list[dict[str, Any]], seq: int, gold: bool) 
         "url": reverse("trajectory", args=[found.pk]),
         "reviews_url": reverse("trajectory-reviews", args=[found.pk]),
         "steps_url": reverse("api:trajectory-steps", args=[found.pk]),
-        "screenshots_url": reverse("api:screenshot-list"),
-        "pictured": gold and found.recorded_steps().filter(screenshot__isnull=False).exists(),
+        "screenshots_url": f"{reverse('api:trajectory-detail', args=[found.pk])}screenshots/"
+        if own
+        else reverse("api:screenshot-list"),
+        "pictured": gold and (shots.exists() or will_be),
         "held_url": reverse("held-steps"),
         "drive_url": reverse("trajectory-drive", args=[found.pk]),
         "socket": f"/ws/trajectories/{found.pk}/",

@@ -6,6 +6,7 @@ from django.http import HttpRequest
 
 from agents.models import (
     Run,
+    StepPicture,
     Trajectory,
     TrajectoryStep,
     UserLedger,
@@ -84,3 +85,13 @@ class TrajectoryStepAdmin(MadeElsewhere, ShowsGold):
     @admin.display(description="trace")
     def trace_text(self, step: TrajectoryStep) -> str:
         return as_json(step.trace)
+
+
+@admin.register(StepPicture)
+class StepPictureAdmin(MadeElsewhere, ShowsGold):
+    list_display = ["step_id", "screenshot_id", "width", "height", "created_at"]
+    search_fields = ["=step__trajectory__id"]
+    search_help_text = "A trajectory's number."
+    date_hierarchy = "created_at"
+    raw_id_fields = ["step", "screenshot"]
+    ordering = ["-id"]

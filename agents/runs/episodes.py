@@ -7,14 +7,15 @@ from typing import Any
 
 from django.db import transaction
 
-from agents.environments.protocol import TurnEnd
-from agents.models import Trajectory, TrajectoryStep
+from agents.environments.protocol import TurnEnd, WindowPicture
+from agents.models import StepPicture, Trajectory, TrajectoryStep
 from agents.models.steps import TURN
 from agents.models.trajectories import USER
 from agents.runs.decided_rows import count_once, decided_row
 from agents.types import Action, Decision
+from annotations.datasets.records import ImageRecord
 from annotations.models import Turn
-from annotations.pages.store import PageStore
+from annotations.pages.store import PageStore, store_screenshot
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Seen:
     url: str
     elements: int  # of the page
     at: datetime
+    picture: WindowPicture | None = None  # as it looked, where that is kept
 
 
 @dataclass(frozen=True)
@@ -80,17 +82,21 @@ class Episode:
                 row.trace = row.trace | {USER: outcome.user}
         count_once(decision, rows[0])
         rows[0].milliseconds = round(1000 * sum(decision.seconds.values()), 3)
-        self._append(rows)
+        self._append(rows, seen.picture)
         return rows
 
     @transaction.atomic
-    def _append(self, rows: Sequence[TrajectoryStep]) -> None:
-        """Store the rows as one more call, behind the steps that are there."""
+    def _append(self, rows: Sequence[TrajectoryStep], picture: WindowPicture | None) -> None:
+        """Store the rows as one more call, behind the steps that are there, each with the picture of their page."""
         Trajectory.objects.select_for_update().get(pk=self.trajectory.pk)
         last = self.trajectory.steps.order_by("seq").last()
         first, call = (last.seq + 1, last.call_index + 1) if last else (0, 0)
         for seq, row in enumerate(rows, first):
             row.seq, row.call_index = seq, call
         TrajectoryStep.objects.bulk_create(rows)
+        if picture is not None:
+            shot = store_screenshot(ImageRecord(picture.media_type, picture.data))
+            pictures = StepPicture.of_steps(rows, shot.pk, (picture.width, picture.height), picture.boxes)
+            StepPicture.objects.bulk_create(pictures)
         self.trajectory.step_count = first + len(rows)
         self.trajectory.save(update_fields=["step_count", "updated_at"])

@@ -88,6 +88,7 @@ PROJECT_PATHS = {
     "Run": "dataset__project",
     "Trajectory": "run__dataset__project",
     "TrajectoryStep": "run__dataset__project",
+    "StepPicture": "step__run__dataset__project",
     "GuardRule": "project",
     "HeldStep": "trajectory__run__dataset__project",
     "Drive": "trajectory__run__dataset__project",

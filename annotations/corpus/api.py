@@ -188,9 +188,14 @@ class ScreenshotViewSet(ReadOnlyViewSet):
     def image(self, request: Request, sha256: str) -> HttpResponseBase:
         """The image's bytes, as an attachment."""
         shot = self.get_object()
-        response = HttpResponse(bytes(shot.data), content_type=shot.media_type)
-        response["Cache-Control"] = IMMUTABLE
-        return attachment(response, f"{sha256}.{SUFFIXES[shot.media_type]}")
+        return image_answer(sha256, shot.media_type, bytes(shot.data))
+
+
+def image_answer(sha256: str, media_type: str, data: bytes) -> HttpResponseBase:
+    """The bytes of a screenshot that the user may see, as an attachment."""
+    response = HttpResponse(data, content_type=media_type)
+    response["Cache-Control"] = IMMUTABLE
+    return attachment(response, f"{sha256}.{SUFFIXES[media_type]}")
 
 
 class RationaleViewSet(ReadOnlyViewSet):

@@ -138,8 +138,8 @@ def forget_sql(model: type[models.Model]) -> str:
 
 
 def forget_unused_pages(older_than: timedelta = timedelta(days=1)) -> int:
-    """Delete the pages, and then the dictionaries, that nothing needs since their dataset was deleted or changed; how
-    many pages.
+    """Delete the pages, and then the dictionaries and screenshots, that nothing needs since their dataset or run was
+    deleted or changed; how many pages.
 
     In SQL, as Django reads the rows that it deletes: 0.12 s for 5,000 pages of 20 kB where its own query takes 1.9 s.
     """
@@ -148,6 +148,7 @@ def forget_unused_pages(older_than: timedelta = timedelta(days=1)) -> int:
         cursor.execute(forget_sql(Snapshot), age)
         pages = cursor.rowcount
         cursor.execute(forget_sql(PageDictionary), age)
+        cursor.execute(forget_sql(Screenshot), age)
     return pages
 
 

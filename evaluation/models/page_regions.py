@@ -67,7 +67,8 @@ class PageRegion:
         """Raise BadRegion unless a review is about a step with this page."""
         if step is None:
             raise BadRegion("A region is of the page of one step, not of the whole trajectory.")
-        if getattr(step.step or step, f"{self.page}_id", None) is None:
+        picture = getattr(step, "pictured", None) if self.page == "screenshot" else None
+        if picture is None and getattr(step.step or step, f"{self.page}_id", None) is None:
             raise BadRegion(f"There is no {self.page} of this step of which a region could be named.")
 
 

@@ -8,15 +8,17 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
-from agents.models import Trajectory, TrajectoryStep
+from agents.environments.protocol import WindowPicture
+from agents.models import StepPicture, Trajectory, TrajectoryStep
 from agents.replay import rows
-from agents.retention import Traces
+from agents.retention import Pictures, Traces
 from agents.runs.episodes import ActionOutcome, Episode, Seen
 from agents.runs.exporting import trajectory_lines
 from agents.types import Action, Branch, Decision, DecisionUsage, RankedCandidate
 from annotations.access import rules
-from annotations.models import Snapshot
+from annotations.models import Screenshot, Snapshot
 from annotations.pages.store import forget_unused_pages
+from evaluation.models.page_regions import BadRegion, PageRegion
 from evaluation.scores import scoring
 from tests import factories
 
@@ -146,3 +148,94 @@ def test_predictions_are_forgotten_with_the_traces_and_pages_that_are_shown_stay
     assert (row.reward, row.outcome) == (0.0, "a list opened")
     assert forget_unused_pages(timedelta(0)) == 0
     assert row.snapshot.html == PAGE
+
+
+PICTURE = WindowPicture(b"RIFF a picture", "image/webp", 332, 214, {"3": [1, 2, 30, 20], "4": [5, 5, 9, 9]})
+
+
+@pytest.fixture
+def pictured(trajectory) -> Trajectory:
+    """The same with a third call, of two actions, whose page has a screenshot."""
+    seen = Seen(PAGE, "https://shop.example/", 3, AT, PICTURE)
+    turn = trajectory.conversation.turns.get()
+    Episode(trajectory, turn).store(seen, decision(GO, TYPE), [ActionOutcome(0.0), ActionOutcome(1.0)])
+    return trajectory
+
+
+def test_a_screenshot_is_stored_once_with_the_places_of_marked_elements_for_each_step_of_its_page(pictured) -> None:
+    shot = Screenshot.objects.get()
+    assert (bytes(shot.data), shot.media_type, shot.size) == (PICTURE.data, "image/webp", len(PICTURE.data))
+    told = [(row.step.seq, row.screenshot, row.shown["place"]) for row in StepPicture.objects.order_by("step__seq")]
+    place = {"width": 332, "height": 214, "boxes": {"3": [1, 2, 30, 20]}}
+    assert told == [(3, shot, place), (4, shot, place)]
+    told = [row.get("screenshot") for row in rows.rows(pictured, gold=True)]
+    assert told == [None, None, None, shot.sha256, shot.sha256]
+    assert rows.detail(pictured, 4, gold=True)["screenshot"] == shot.sha256
+    (line,) = [json.loads(one) for one in trajectory_lines(pictured.run, rules.Rights(factories.make_superuser()))]
+    assert [step.get("screenshot") for step in line["steps"]][2:] == [None, shot.sha256, shot.sha256]
+
+
+def test_a_screenshot_is_shown_to_those_who_may_see_what_agents_do_there_and_to_nobody_else(pictured) -> None:
+    project, shot = pictured.run.dataset.project, Screenshot.objects.get()
+    image = f"/api/trajectories/{pictured.pk}/screenshots/{shot.sha256}/image/"
+    member, stranger, admin = Client(), Client(), Client()
+    member.force_login(factories.make_user("reader", project))
+    stranger.force_login(factories.make_user("reader", factories.make_project()))
+    admin.force_login(factories.make_user("admin", project))
+    answer = member.get(image)
+    assert (answer.content, answer["Content-Type"]) == (PICTURE.data, "image/webp")
+    view = member.get(f"/trajectories/{pictured.pk}/steps/3/view/").json()["snapshot"]
+    assert (view["screenshot"], view["place"]["boxes"]) == (image, {"3": [1, 2, 30, 20]})
+    page = member.get(f"/trajectories/{pictured.pk}/steps/3/").context["data"]
+    assert (page["pictured"], page["screenshots_url"]) == (True, image.partition(shot.sha256)[0])
+    assert [one.get(image).status_code for one in (stranger, Client())] == [404, 401]
+    assert member.get(f"/api/screenshots/{shot.sha256}/image/").status_code == 404  # no recorded step shows it
+    other = factories.make_trajectory(pictured.run, stored=0)
+    assert member.get(image.replace(f"/{pictured.pk}/", f"/{other.pk}/")).status_code == 404
+
+    pictured.conversation.split = "test_task"
+    pictured.conversation.save()
+    assert member.get(image).status_code == 404
+    view = member.get(f"/trajectories/{pictured.pk}/steps/3/view/").json()["snapshot"]
+    assert (view["screenshot"], view["place"], view["hidden"]) == (None, None, True)
+    assert [row.get("screenshot") for row in rows.rows(pictured, gold=False)] == [None] * 5
+    assert member.get(f"/trajectories/{pictured.pk}/steps/3/").context["data"]["pictured"] is False
+    assert admin.get(image).content == PICTURE.data
+
+
+def test_a_region_may_be_of_the_screenshot_of_a_live_step_that_has_one(pictured) -> None:
+    region = PageRegion("screenshot", 1, 2, 30, 20, 332, 332, 214)
+    region.check_of(pictured.steps.get(seq=3))
+    with pytest.raises(BadRegion, match="no screenshot of this step"):
+        region.check_of(pictured.steps.get(seq=2))
+
+
+def test_screenshots_are_forgotten_by_their_own_setting_with_their_bytes(pictured, settings) -> None:
+    assert Pictures().forget() == 0  # kept for ever
+    settings.RETENTION_DAYS = settings.RETENTION_DAYS | {"screenshots": 1}
+    assert Pictures().estimate().rows == 2
+    pictured.run.state = "running"
+    pictured.run.save()
+    assert Pictures().forget() == 0
+    pictured.run.state = "done"
+    pictured.run.save()
+    forget_unused_pages(timedelta(0))
+    assert Screenshot.objects.count() == 1
+    assert Pictures().forget() == 2
+    assert "screenshot" not in rows.rows(pictured, gold=True)[3]
+    forget_unused_pages()
+    assert Screenshot.objects.count() == 1  # a day old at least, as a running import may be about to use it
+    forget_unused_pages(timedelta(0))
+    assert Screenshot.objects.count() == 0
+    assert pictured.steps.get(seq=3).snapshot.html == PAGE
+
+
+def test_screenshots_go_with_their_run_and_recorded_ones_stay(pictured) -> None:
+    step = factories.make_conversation(turns=1, steps=1).turns.get().steps.get()
+    kept = factories.make_screenshot()
+    type(step).objects.filter(pk=step.pk).update(screenshot=kept)
+    pictured.run.steps.all().delete()
+    pictured.delete()
+    assert StepPicture.objects.count() == 0
+    forget_unused_pages(timedelta(0))
+    assert Screenshot.objects.get() == kept

@@ -17,8 +17,8 @@ from agents.live.browsers import LOST
 from agents.live.goals import LiveGoals, new_goals, told_tasks
 from agents.live.running import LiveRun
 from agents.live.under_way import NO_ACTION
-from agents.models import Run, RunTally, Trajectory
-from annotations.models import Dataset, LeaseLost
+from agents.models import Run, RunTally, StepPicture, Trajectory, TrajectoryStep
+from annotations.models import Dataset, LeaseLost, Screenshot
 from evaluation.models import Study
 from evaluation.scores.live import episodes_of
 from evaluation.studies.running import create_study, resume_study, run_inline
@@ -256,6 +256,26 @@ def test_tasks_are_named_one_by_one_by_a_set_or_all() -> None:
         told_tasks(known, ["d"], sets)
     with pytest.raises(ValueError, match="choose all, or tasks by name"):
         told_tasks(known, ["d"], {"": known})
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_steps_keep_the_window_that_the_agent_saw_where_that_is_wanted(goals, monkeypatch, settings, kept) -> None:
+    settings.LIVE_SCREENSHOTS = kept
+    play_oracles(monkeypatch, OraclePipeline())
+    run = played(planned(goals, limit=2))
+    steps = TrajectoryStep.objects.filter(run=run).select_related("pictured__screenshot")
+    assert steps.count() >= 2
+    assert all(step.reward is not None for step in steps)
+    if not kept:
+        assert (StepPicture.objects.count(), Screenshot.objects.count()) == (0, 0)
+        return
+    for step in steps:
+        assert bytes(step.pictured.screenshot.data[:2]) == b"\xff\xd8"
+        assert step.pictured.screenshot.size < 30_000
+        assert (step.pictured.width, step.pictured.height) == (332, 214)
+        assert not step.node_id or step.node_id in step.pictured.boxes
+    first, second = steps.filter(trajectory=steps[0].trajectory_id).order_by("seq")[:2]
+    assert first.pictured.screenshot != second.pictured.screenshot  # each as the page was then
 
 
 def test_deleting_a_run_takes_its_counts_along(goals, monkeypatch) -> None:

@@ -95,6 +95,28 @@ def test_the_recorded_path_reaches_every_turn(sites, name: str, seed: int) -> No
 
 
 @pytest.mark.slow
+def test_a_wide_window_is_drawn_smaller_at_the_place_that_it_is_scrolled_to(sites) -> None:
+    sites.reset("nordline-a-better-berth", 0)
+    size = sites._current().viewport_size
+    above = sites.picture()
+    assert (above.width, above.height) == (1280, 900)
+    assert size_of(above.data) == (960, 675)
+    assert len(above.data) < 100_000
+    assert sites.step(Action("SCROLL", None, "200")).words == "scrolled by 200"
+    below = sites.picture()
+    assert below.data != above.data
+    moved = {above.boxes[node][1] - below.boxes[node][1] for node in above.boxes.keys() & below.boxes.keys()}
+    (by,) = moved - {0}  # what stays at the top of the window does not move
+    assert by > 0
+    assert sites._current().viewport_size == size
+
+
+def size_of(jpeg: bytes) -> tuple[int, int]:
+    """Width and height that stand in the head of a picture's frame."""
+    at = next(jpeg.index(mark) for mark in (b"\xff\xc0\x00\x11\x08", b"\xff\xc2\x00\x11\x08") if mark in jpeg)
+    return int.from_bytes(jpeg[at + 7 : at + 9]), int.from_bytes(jpeg[at + 5 : at + 7])
+
+
 def test_an_agent_that_does_nothing_reaches_nothing(sites) -> None:
     start = sites.reset("harbourcity-brown-bin", 0)
     assert len(start.later) == 3

@@ -219,6 +219,7 @@ def _run(gold: str, world: GoldWorld) -> None:
     ):
         Review.objects.give(trajectory, step, world.people["admin"], verdict, comment=f"It is {gold}.")
     for step in trajectory.steps.all():
+        factories.make_step_picture(step, factories.PNG + f"live {gold}".encode(), boxes={gold: [1, 2, 3, 4]})
         factories.make_scanner_answer(step, "wrong value" if gold == "alpha" else "", said=f"It is {gold}.")
     factories.make_judge_verdict(trajectory, success=gold == "alpha", said=f"It is {gold}.")
     TurnCorrection.objects.ask(_steps(world.hidden)[2].turn, world.people["admin"], f"It is {gold}.")

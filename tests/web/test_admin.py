@@ -70,6 +70,7 @@ SHOW_GOLD = {
         "Workflow",
         "Run",
         "TrajectoryStep",
+        "StepPicture",
         "Drive",
         "HeldStep",
         "LlmReply",

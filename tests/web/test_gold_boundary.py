@@ -112,6 +112,7 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
     work = keys("Assignment")
     steps = [step.pk for step in Step.objects.filter(turn__conversation=world.hidden)]
     shots = [factories.PNG + text for text in (b"first", *(gold.encode() for gold in GOLD))]
+    live = [factories.PNG + f"live {gold}".encode() for gold in GOLD]
     found = {
         "api:run-metrics-csv": keys("Run"),
         "api:run-trajectories": keys("Run"),
@@ -126,6 +127,7 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
         "api:screenshot-detail": [{"sha256": digest(shot)} for shot in shots],
         "api:screenshot-image": [{"sha256": digest(shot)} for shot in shots],
         "api:trajectory-step": each(keys("Trajectory"), seq=[0, 1, 3]),
+        "api:trajectory-screenshot": each(keys("Trajectory"), sha256=[digest(shot) for shot in live]),
         "invite": [{"secret": "nothing"}],
         "token-revoke": [{"digest": "nothing"}],
         "openid_connect_login": [{"provider_id": "nobody"}],

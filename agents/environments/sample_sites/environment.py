@@ -34,6 +34,7 @@ READ = (Path(__file__).parent / "read.js").read_text("utf-8")
 FREE_POINT = (Path(__file__).parents[1] / "page.js").read_text("utf-8")
 NUMBERS = """
 window.webnavPage.element = (number) => document.querySelector(`[data-n="${number}"]`);
+window.webnavPage.numbered = () => [...document.querySelectorAll("[data-n]")].map((one) => [one.dataset.n, one]);
 window.webnavPage.number = (element) => element.dataset?.n ? Number(element.dataset.n) : null;
 """
 AT_REST = """limit => new Promise((done) => {

@@ -96,6 +96,7 @@ class Screenshot(models.Model):
     media_type = models.CharField(max_length=40)
     data = models.BinaryField()
     size = models.PositiveIntegerField()
+    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = [
