@@ -48,6 +48,12 @@ urlpatterns = [
     path("trajectories/<int:pk>/steps/<int:seq>/view/", replay_views.step_view, name="trajectory-step-view"),
     path("trajectories/<int:pk>/steps/<int:seq>/tree/", replay_views.step_tree, name="trajectory-step-tree"),
     path("trajectories/<int:pk>/steps/<int:seq>/changes/", replay_views.step_changes, name="trajectory-step-changes"),
+    path("trajectories/<int:pk>/steps/<int:seq>/place/", replay_views.step_place, name="trajectory-step-place"),
+    path(
+        "trajectories/<int:pk>/steps/<int:seq>/change-marks/",
+        replay_views.step_change_marks,
+        name="trajectory-step-change-marks",
+    ),
     path("trajectories/<int:pk>/file/", replay_file_views.trajectory_file, name="trajectory-file"),
     path("trajectories/<int:pk>/share/", replay_file_views.trajectory_share, name="trajectory-share"),
     path("shared-replays/<str:signed>/", replay_file_views.shared_replay, name="shared-replay"),

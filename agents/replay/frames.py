@@ -17,6 +17,7 @@ HIDDEN_PAGE: dict[str, Any] = {
     "before": None,
     "after": None,
     "raw": None,
+    "raw_after": None,
     "screenshot": None,
     "place": None,
     "elements": 0,
@@ -26,8 +27,8 @@ HIDDEN_PAGE: dict[str, Any] = {
 
 
 def page_view(request: HttpRequest, step: Step, marks: Sequence[Mark], sight: Sight) -> dict[str, Any]:
-    """The frames of a step: {before, after, raw, screenshot, elements, bytes, hidden}; what was not recorded, or is
-    not shown to the user (`hidden`), is null.
+    """The frames of a step: {before, after, raw, raw_after, screenshot, elements, bytes, hidden}; what was not
+    recorded, or is not shown to the user (`hidden`), is null. `raw` and `raw_after` are pages as they were recorded.
 
     `step`, which the user may see, comes with its snapshots. Marks are written into the page only where frames run no
     scripts; elsewhere the browser draws them.
@@ -39,6 +40,7 @@ def page_view(request: HttpRequest, step: Step, marks: Sequence[Mark], sight: Si
         "before": _frame(request, before, marks),
         "after": _frame(request, step.snapshot_after, ()) if sight == Sight.GOLD else None,
         "raw": _frame(request, recorded, marks) if recorded and recorded.can_be_shown else None,
+        "raw_after": _frame(request, step.raw_after(), ()) if sight == Sight.GOLD else None,
         "screenshot": reverse("api:screenshot-image", args=[step.screenshot.sha256]) if step.screenshot else None,
         "elements": before.node_count if before else 0,
         "bytes": before.raw_size if before else 0,

@@ -12,10 +12,12 @@ from agents.models import StepPicture, Trajectory, TrajectoryStep
 from agents.replay import rows as replay_rows
 from agents.replay.frames import own_page_view, page_view, pruned_lines
 from annotations.access import rules
-from annotations.corpus.browse.changes import changes_between
+from annotations.corpus.browse.changes import changes_between, marks_of_changes
 from annotations.corpus.browse.step_page import sight_of
+from annotations.dom.limits import PageError
 from annotations.dom.marks import Mark
 from annotations.models import Step
+from annotations.sandbox import page_questions
 from annotations.text.amounts import whole
 
 ROW_PARTS = ("instruction", "gold")  # left out of the first payload: the outline or the detail has them
@@ -81,6 +83,37 @@ def step_changes(request: HttpRequest, pk: int, seq: int) -> HttpResponse:
     return render(request, "annotations/_changes.html", {"panel": changes_between(*step.pages_around)})
 
 
+def step_change_marks(request: HttpRequest, pk: int, seq: int) -> JsonResponse:
+    """The elements by which the pages before and after a step differ: marks for either, and an error in words."""
+    found = _visible(request, pk)
+    if not _sees_gold(request, found):
+        raise Http404
+    if found.has_own_steps:
+        rows = found.steps.select_related("snapshot__dictionary", "turn").defer("trace")
+        pages = get_object_or_404(rows, seq=seq).pages_around
+    else:
+        pages = _step(found, seq, with_pages=True).pages_around
+    return JsonResponse(marks_of_changes(*pages))
+
+
+def step_place(request: HttpRequest, pk: int, seq: int) -> JsonResponse:
+    """Where in the screenshot of a recorded step the marked elements are, as far as its page tells: {width: of the
+    window, boxes}."""
+    found = _visible(request, pk)
+    if not _sees_gold(request, found):
+        raise Http404
+    rows = found.steps.select_related("step__snapshot__dictionary").prefetch_related("step__targets")
+    step = get_object_or_404(rows.defer("trace"), seq=seq)
+    nothing: dict[str, Any] = {"width": None, "boxes": {}}
+    if step.step is None or step.step.snapshot is None:
+        return JsonResponse(nothing)
+    marked = {mark.node_id for mark in step.marks(list(step.step.targets.all()))}
+    try:
+        return JsonResponse(page_questions.places(step.step.snapshot.html, marked))
+    except PageError:
+        return JsonResponse(nothing)
+
+
 def _visible(request: HttpRequest, pk: int) -> Trajectory:
     return get_object_or_404(rules.visible(request.user, Trajectory.objects.with_place()), pk=pk)
 
@@ -89,8 +122,10 @@ def _sees_gold(request: HttpRequest, found: Trajectory) -> bool:
     return rules.rights_of(request).sees_gold(found.run.dataset.project_id, found.conversation.split)
 
 
-def _step(found: Trajectory, seq: int) -> Step:
-    step = found.recorded_steps().light().select_related("turn")[seq : seq + 1].first()
+def _step(found: Trajectory, seq: int, with_pages: bool = False) -> Step:
+    rows = found.recorded_steps()
+    rows = rows.with_pages() if with_pages else rows.light()
+    step = rows.select_related("turn")[seq : seq + 1].first()
     if step is None:
         raise Http404
     return step

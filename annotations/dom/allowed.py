@@ -11,6 +11,7 @@ XHTML = "http://www.w3.org/1999/xhtml"
 SVG = "http://www.w3.org/2000/svg"
 
 # Written by the renderer itself.
+LAYOUT_ATTRIBUTE = "data-layout-width"  # of the root: how wide the recorder's window was
 NODE_ID_ATTRIBUTE = "data-node-id"  # the stored backend node id, for marks and picking
 TAG_ATTRIBUTE = "data-tag"  # the stored tag where another one is written
 HREF_ATTRIBUTE = "data-href"

@@ -13,7 +13,7 @@ from lxml import etree
 from annotations.dom.allowed import CLOSED_TAGS, NODE_ID_ATTRIBUTE, SVG, XHTML
 from annotations.dom.tree import Element, tag_of
 
-MarkKind = Literal["gold", "predicted", "candidate"]
+MarkKind = Literal["gold", "predicted", "candidate", "changed"]
 KINDS: tuple[MarkKind, ...] = get_args(MarkKind)
 MAX_LABEL = 40
 MAX_MARKS = 200
@@ -35,6 +35,7 @@ LOOKS: dict[MarkKind, Look] = {
     "gold": Look("#187a48", "solid", 2, 1),
     "predicted": Look("#b34e08", "dashed", 2, 4),
     "candidate": Look("#3b5bdb", "solid", 1, 0),
+    "changed": Look("#0b7285", "double", 3, 2),
 }
 REGION_LOOK = Look("#7c3aad", "dotted", 3, 0)  # of a rectangle that somebody's note is about
 CHIP = "font:600 10px/14px system-ui,sans-serif;padding:0 5px;border-radius:3px;color:#fff;white-space:nowrap"

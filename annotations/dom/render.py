@@ -7,6 +7,7 @@ one (mutation XSS), and elements stay where they were recorded even where HTML's
 Serve it as `CONTENT_TYPE`, with a Content-Security-Policy, in a sandboxed frame.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from lxml import etree
 from annotations.dom.allowed import (
     DROPPED_TAGS,
     HTML_TAGS,
+    LAYOUT_ATTRIBUTE,
     NODE_ID_ATTRIBUTE,
     PLACEHOLDER_TAGS,
     SVG,
@@ -34,6 +36,8 @@ _NEUTRAL_STYLE = Path(__file__).with_name("page_neutral.css").read_text("utf-8")
 _HTML_NAMES = {tag: f"{{{XHTML}}}{tag}" for tag in HTML_TAGS | {"html", "head", "body", "title", "style", "script"}}
 _SVG_NAMES = {tag: f"{{{SVG}}}{tag}" for tag in SVG_TAGS}
 _SVG_ROOT = {None: SVG}
+NUMBER = re.compile(r"-?\d{1,8}(?:\.\d{1,8})?", re.ASCII)
+LEAST_WIDTH, MOST_WIDTH = 200, 8000  # pixels of a window
 # What the recorder wrote about the state of a control at the time of the step.
 _HAS_STATE = "boolean(//@input_value | //@input_checked | //@text_value | //@option_selected)"
 
@@ -64,9 +68,27 @@ def render_page(
     _write_styles(source, head)
     body = etree.SubElement(root, _HTML_NAMES["body"])
     _Renderer(source).write(source, root, body)
+    if width := layout_width(source):
+        root.set(LAYOUT_ATTRIBUTE, f"{width:g}")
     write_marks(root, marks)
     write_regions(root, regions)
     return etree.tostring(root, encoding="unicode")
+
+
+def layout_width(source: Element) -> float | None:
+    """How wide the window was in which a page was recorded, in pixels, as the box of its root tells; None where its
+    recorder has kept no boxes."""
+    box = box_of(source) if _local_name(source) == "html" else None
+    return box[2] if box and LEAST_WIDTH <= box[2] <= MOST_WIDTH else None
+
+
+def box_of(element: Element) -> tuple[float, float, float, float] | None:
+    """Left, top, width and height of an element as they were recorded, in pixels; None where they were not."""
+    numbers = element.get("bounding_box_rect", "").split(",")
+    if len(numbers) != 4 or not all(NUMBER.fullmatch(one) for one in numbers):
+        return None
+    left, top, width, height = map(float, numbers)
+    return left, top, width, height
 
 
 def _local_name(element: Element) -> str:

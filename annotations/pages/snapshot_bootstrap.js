@@ -4,6 +4,7 @@
 (() => {
   const ATTRIBUTE = "data-node-id";
   const KEYS = /^(?:[a-zA-Z0-9?/]|Arrow(?:Left|Right|Up|Down)|Escape)$/;
+  const MOST_LARGER = 2.5;
   const CONTROLS = "a, button, input, select, textarea, summary, label, option";
   /** @param {Element} node @param {string} selector */
   const closest = (node, selector) => Element.prototype.closest.call(node, selector);
@@ -12,8 +13,10 @@
   const { get: parentOf } = /** @type {{get(): unknown}} */ (
     Object.getOwnPropertyDescriptor(Node.prototype, "parentNode")
   );
+  /** @param {Element} node @param {string} name */
+  const own = (node, name) => Element.prototype.getAttribute.call(node, name);
   /** @param {Element} node */
-  const nodeId = (node) => Element.prototype.getAttribute.call(node, ATTRIBUTE);
+  const nodeId = (node) => own(node, ATTRIBUTE);
   /** @param {{type: string} & Record<string, unknown>} message */
   const send = (message) => window.parent !== window && window.parent.postMessage({ v: 1, ...message }, settings.app);
   /** By their numbers. @type {Map<string, Element>} */
@@ -31,6 +34,12 @@
   /** A rectangle that somebody's note is about, in coordinates of the page. @type {{x: number, y: number, width: number, height: number, label: string} | null} */
   let region = null;
   let waiting = false;
+  /** What was brought into view last, as long as the reader has not gone elsewhere. @type {string | null} */
+  let brought = null;
+  /** How much larger marks are drawn, where the page is shown smaller. */
+  let larger = 1;
+  /** Gold and predicted elements outside of the window, as they were told last. */
+  let outside = "";
 
   /** The element, or the nearest one around it that is drawn; null for one that the page does not have. @param {string | null} id */
   function visible(id) {
@@ -38,6 +47,16 @@
     let node = id === null ? null : nodes.get(id);
     while (node instanceof Element && rect(node).width === 0 && rect(node).height === 0) node = parentOf.call(node);
     return node instanceof Element ? node : null;
+  }
+
+  /** @param {string} text @param {string} style */
+  function label(text, style) {
+    const chip = document.createElement("span");
+    chip.style.cssText = `position:absolute;${settings.chip};${style}`;
+    chip.style.fontSize = `${10 * larger}px`;
+    chip.style.lineHeight = `${14 * larger}px`;
+    chip.textContent = text;
+    return chip;
   }
 
   /** A box around a node, `far` px away from it, in the layer's coordinates. @param {Element} node @param {number} far @param {string} style */
@@ -71,11 +90,10 @@
     let shift = 0;
     for (const mark of found) {
       const { colour, line, width, distance } = settings.looks[mark.kind];
-      const frame = box(node, distance + width, `border:${width}px ${line} ${colour}`);
-      const chip = document.createElement("span");
-      chip.style.cssText = `position:absolute;left:${shift + distance - outer}px;${settings.chip};background:${colour}`;
-      if (rect(frame).top + window.scrollY > 16) chip.style.bottom = `calc(100% + ${outer - distance}px)`;
-      chip.textContent = mark.label;
+      const thick = width * larger;
+      const frame = box(node, distance + thick, `border:${thick}px ${line} ${colour}`);
+      const chip = label(mark.label, `left:${shift + distance - outer}px;background:${colour}`);
+      if (rect(frame).top + window.scrollY > 16 * larger) chip.style.bottom = `calc(100% + ${outer - distance}px)`;
       frame.append(chip);
       if (mark.kind !== "candidate") {
         const far = covered(rect(chip), chips);
@@ -87,8 +105,24 @@
     }
   }
 
+  /** Tell which of the gold and the predicted elements are above or below what is seen of the page. */
+  function tellOutside() {
+    const sides = { above: /** @type {string[]} */ ([]), below: /** @type {string[]} */ ([]) };
+    for (const { id, kind } of marks) {
+      const node = kind === "gold" || kind === "predicted" ? visible(id) : null;
+      if (!node) continue;
+      const { top, bottom } = rect(node);
+      if (bottom <= 0) sides.above.push(id);
+      else if (top >= window.innerHeight) sides.below.push(id);
+    }
+    const told = JSON.stringify(sides);
+    if (told !== outside) send({ type: "outside", ...sides });
+    outside = told;
+  }
+
   function draw() {
     waiting = false;
+    tellOutside();
     shadow.replaceChildren();
     const found = new Map();
     for (const mark of marks) {
@@ -104,7 +138,7 @@
   }
 
   /** @param {NonNullable<typeof region>} noted */
-  function drawRegion({ x, y, width, height, label }) {
+  function drawRegion({ x, y, width, height, label: text }) {
     const origin = rect(layer);
     const frame = document.createElement("div");
     const { colour, line } = settings.region;
@@ -113,11 +147,8 @@
     frame.style.top = `${y - window.scrollY - origin.top}px`;
     frame.style.width = `${width}px`;
     frame.style.height = `${height}px`;
-    const chip = document.createElement("span");
     const below = y + height + 20 < root.scrollHeight ? "top:100%" : "bottom:0"; // chips of marks are above elements
-    chip.style.cssText = `position:absolute;right:-3px;${below};${settings.chip};background:${colour}`;
-    chip.textContent = label;
-    frame.append(chip);
+    frame.append(label(text, `right:-3px;${below};background:${colour}`));
     shadow.append(frame);
   }
 
@@ -159,6 +190,7 @@
 
   /** @param {string} id */
   function scrollTo(id) {
+    brought = id;
     const node = visible(id);
     if (!node) return;
     const place = rect(node);
@@ -178,6 +210,7 @@
    *   id: string,
    *   region: typeof region,
    *   by: [number, number],
+   *   scale: number,
    * }} PageMessage
    */
 
@@ -188,6 +221,8 @@
     if (event.source !== window.parent || event.origin !== settings.app || message?.v !== 1) return;
     if (message.type === "marks") {
       marks = message.marks.filter((mark) => settings.looks[mark.kind]);
+      outside = "";
+      brought = null;
       draw();
       if (message.scroll) scrollTo(message.scroll);
       const missing = marks.filter((mark) => !nodes.has(mark.id)).map((mark) => mark.id);
@@ -197,6 +232,9 @@
       send({ type: "marked", turn: message.turn, missing, hidden });
     } else if (message.type === "scroll") {
       scrollTo(message.id);
+    } else if (message.type === "scale") {
+      larger = Math.min(MOST_LARGER, Math.max(1, 1 / message.scale));
+      draw();
     } else if (message.type === "hover") {
       pointedAt = message.id;
       draw();
@@ -262,7 +300,12 @@
     true,
   );
   window.addEventListener("scroll", drawSoon, true);
-  window.addEventListener("resize", drawSoon);
+  window.addEventListener("resize", () => {
+    if (brought !== null) scrollTo(brought); // lines break elsewhere now
+    drawSoon();
+  });
+  for (const name of ["wheel", "mousedown", "keydown", "touchstart"])
+    window.addEventListener(name, () => (brought = null), { capture: true, passive: true });
   document.addEventListener("DOMContentLoaded", () => {
     for (const node of document.querySelectorAll(`[${ATTRIBUTE}]`)) {
       const id = nodeId(node);
@@ -272,6 +315,6 @@
       "all:initial!important;position:absolute!important;top:0!important;left:0!important;z-index:2147483647!important;pointer-events:none!important";
     root.append(layer);
     rect(layer); // lay the page out now, so that showing it later is only painting
-    send({ type: "ready", expired: settings.expired });
+    send({ type: "ready", expired: settings.expired, layout: Number(own(root, "data-layout-width")) });
   });
 })();

@@ -27,7 +27,7 @@ from django.views.decorators.http import require_safe
 
 from annotations.access import rules
 from annotations.dom.limits import PageError
-from annotations.dom.marks import CHIP, LOOKS, REGION_LOOK, Mark, anchor_id
+from annotations.dom.marks import CHIP, KINDS, LOOKS, REGION_LOOK, Mark, anchor_id
 from annotations.dom.render import CONTENT_TYPE, render_page
 from annotations.models import Snapshot
 from annotations.sandbox import page_questions
@@ -109,7 +109,7 @@ def still_address(request: HttpRequest, snapshot: Snapshot, marks: Sequence[Mark
     """The address of the page without any scripts: marks are written into it, and it opens at the first of them. For
     small pictures, and for all pages where there is no second origin."""
     address = reverse("snapshot-page", args=[_sign(_FALLBACK_SALT, request, snapshot, marks)])
-    first = min(marks, key=lambda mark: ("gold", "predicted", "candidate").index(mark.kind), default=None)
+    first = min(marks, key=lambda mark: KINDS.index(mark.kind), default=None)
     return address + (f"#{quote(anchor_id(first.node_id))}" if first else "")
 
 

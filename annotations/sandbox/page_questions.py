@@ -107,6 +107,12 @@ def pruned(html: str, kept: Collection[str]) -> dict[str, Any]:
     return answer
 
 
+def places(html: str, nodes: Collection[str]) -> dict[str, Any]:
+    """How wide the window was in which the page was recorded, and where these elements were in it: {width, boxes}."""
+    answer: dict[str, Any] = json.loads(processes.pool.call("places", _bytes(html), nodes=list(nodes)))
+    return answer
+
+
 def recording(html: str, boxes: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     """A recording of WebLINX as XML, and the tag of every uid (`annotations.dom.weblinx_page.page_xml`)."""
     return _tags_and_xml(processes.pool.call("recording", _bytes(html), boxes=dict(boxes)))

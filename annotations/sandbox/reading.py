@@ -14,7 +14,7 @@ from annotations.dom.accessibility import accessibility_tree
 from annotations.dom.limits import PageError
 from annotations.dom.marks import Mark, MarkedRegion, MarkKind
 from annotations.dom.prune import prune_tree
-from annotations.dom.render import render_page
+from annotations.dom.render import box_of, layout_width, render_page
 from annotations.dom.tree import NODE_ID, TEXT, Element, node_ids, parse
 from annotations.dom.weblinx_clean_html import clean_html_xml
 from annotations.dom.weblinx_page import page_xml
@@ -85,21 +85,31 @@ def step_view(page: bytes, tab: str, gold: Collection[str], candidates: Collecti
 
 def differences(pages: bytes, lengths: Sequence[int], most: int, shown: int) -> bytes:
     """The differences between two pages that stand one behind the other: the `counts` of what is added, removed and
-    changed, and the first `shown` of each kind as [node id, role, content], changed ones as pairs of these."""
+    changed, and the first `shown` of each kind as [node id, role, content], changed ones as pairs of these. `elements`:
+    of either page, which element each of these node ids is shown by, as texts are no elements of a rendered page."""
     from annotations.dom.differences import difference  # takes a second to load, and most processes never compare
 
-    found = difference(*(_tree(page, most) for page in (pages[: lengths[0]], pages[lengths[0] :])))
+    roots = [parse(page) for page in (pages[: lengths[0]], pages[lengths[0] :])]
+    found = difference(*(_tree(root, most) for root in roots))
     kinds = {"added": found.added, "removed": found.removed, "changed": found.changed}
     told: dict[str, Any] = {"counts": {kind: len(rows) for kind, rows in kinds.items()}}
     for kind in ("added", "removed"):
         told[kind] = [_line(item) for item in kinds[kind][:shown]]
     told["changed"] = [(_line(change.before), _line(change.after)) for change in found.changed[:shown]]
+    old = told["removed"] + [before for before, _ in told["changed"]]
+    new = told["added"] + [after for _, after in told["changed"]]
+    told["elements"] = [_elements_of(lines, root) for lines, root in zip((old, new), roots, strict=True)]
     return _json(told)
 
 
-def _tree(page: bytes, most: int) -> str:
+def _elements_of(lines: Iterable[tuple[str, str, str]], root: Element) -> dict[str, str]:
+    shown = _shown_ids(root)
+    return {node: shown[node] for node, _, _ in lines if node in shown}
+
+
+def _tree(root: Element, most: int) -> str:
     """The page's accessibility tree. Raises PageError above so many elements."""
-    tree = accessibility_tree(parse(page))
+    tree = accessibility_tree(root)
     if tree.count("\n") >= most:
         raise PageError(f"one has more than {most:,} elements")
     return tree
@@ -156,6 +166,18 @@ def _lines(root: Element) -> Iterable[tuple[int, str, str, str]]:
             yield depths[element], str(element.tag), tree_rows.own_text(element), element.get(NODE_ID, "")
 
 
+def places(page: bytes, nodes: Collection[str]) -> bytes:
+    """{width: of the window that the page was recorded in, null where nobody knows, boxes: of those of these elements
+    that have one: left, top, width and height}."""
+    root = parse(page)
+    found: dict[str, list[float]] = {}
+    for element in root.iter("*"):
+        node_id = element.get(NODE_ID, "")
+        if node_id in nodes and node_id not in found and (box := box_of(element)):
+            found[node_id] = list(box)
+    return _json({"width": layout_width(root), "boxes": found})
+
+
 def recording(page: bytes, boxes: dict[str, Any]) -> bytes:
     """A recording of WebLINX: one line of JSON with the tags of its uids, and the page as XML."""
     return _tags_and_xml(*page_xml(page.decode("utf-8", "surrogatepass"), boxes))
@@ -182,6 +204,7 @@ FUNCTIONS: dict[str, Callable[..., bytes]] = {
         children,
         rows,
         pruned,
+        places,
         recording,
         chat_page,
     )

@@ -219,7 +219,7 @@ def test_only_allow_listed_names_come_out(html):
 def test_marks_have_the_colours_of_the_palette() -> None:
     """Typed twice, as recorded pages load no style sheet of ours."""
     palette = (Path(__file__).resolve().parents[2] / "static/css/variables.css").read_text()
-    names = {"gold": "gold", "predicted": "predicted", "candidate": "cand-ink"}
+    names = {"gold": "gold", "predicted": "predicted", "candidate": "cand-ink", "changed": "changed"}
     for kind, look in LOOKS.items():
         first = re.search(rf"--{names[kind]}: light-dark\((#[0-9a-f]+),", palette)
         assert first is not None

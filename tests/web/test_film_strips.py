@@ -2,6 +2,7 @@
 And columns of counts end at one edge."""
 
 import re
+import statistics
 import struct
 import zlib
 
@@ -12,6 +13,7 @@ from agents.models import Trajectory, TrajectoryStep
 from annotations.models import Screenshot, Step
 from tests import factories
 from tests.app_server import AppServer
+from tests.contention import contention_of_all_cores
 from tests.web import replay_world
 from tests.web.annotating import begun, open_item
 from tests.web.replay_world import make_replay
@@ -154,7 +156,7 @@ def test_stored_screenshots_are_in_the_cells_in_places_that_are_kept(
     app_server: AppServer, page: Page, sign_in, width: int
 ) -> None:
     world = make_replay()
-    shot = factories.make_screenshot(_drawing())
+    shot = factories.make_screenshot(drawing())
     Step.objects.filter(pk__in=[step.pk for step in world.steps[:5]]).update(screenshot=shot)
     sign_in(factories.make_user("reader", world.trajectory.run.dataset.project))
     page.set_viewport_size({"width": width, "height": 900})
@@ -187,7 +189,7 @@ def test_without_screenshots_no_place_is_kept(app_server: AppServer, page: Page,
     expect(page.locator("#film :is(img, .thumb)")).to_have_count(0)
 
 
-def _drawing() -> bytes:
+def drawing() -> bytes:
     """A screenshot of some size: 320 by 200 pixels, in stripes."""
     line = b"\x00" + b"\xf0\xf0\xf0" * 40 + b"\x3b\x5b\xdb" * 280
     header = struct.pack(">IIBBBBB", 320, 200, 8, 2, 0, 0, 0)
@@ -202,7 +204,7 @@ def _drawing() -> bytes:
 def test_a_strip_of_2000_steps_shows_the_screenshot_under_the_mouse_and_reads_no_other(
     app_server: AppServer, page: Page, sign_in
 ) -> None:
-    trajectory = _long_replay(2_000, factories.make_screenshot(_drawing()))
+    trajectory = _long_replay(2_000, factories.make_screenshot(drawing()))
     sign_in(factories.make_user("reader", trajectory.run.dataset.project))
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if "/api/screenshots/" in request.url else None)
@@ -221,6 +223,38 @@ def test_a_strip_of_2000_steps_shows_the_screenshot_under_the_mouse_and_reads_no
     assert len(asked) == 1
     page.mouse.move(400, 20)
     expect(preview).to_have_count(0)
+
+
+LONG_TASKS = """window.long = [];
+new PerformanceObserver((list) => window.long.push(...list.getEntries().map((one) => one.duration)))
+  .observe({type: "longtask"});"""
+# The milliseconds from a press of the key to the picture in which the step is shown everywhere.
+STEPPED = """(said) => new Promise((done) => {
+  const began = performance.now();
+  document.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true}));
+  const look = () => requestAnimationFrame(() => {
+    const here = document.querySelector("#place").textContent === said &&
+      !document.querySelector("#side[aria-busy]") && document.querySelector("#film [aria-current]");
+    here ? done(performance.now() - began) : look();
+  });
+  look();
+})"""
+
+
+@pytest.mark.slow
+@pytest.mark.timed
+def test_a_replay_of_2000_steps_is_stepped_through_fluently(app_server: AppServer, page: Page, sign_in) -> None:
+    trajectory = _long_replay(2_000, factories.make_screenshot(drawing()))
+    sign_in(factories.make_user("reader", trajectory.run.dataset.project))
+    page.goto(app_server.url(f"/trajectories/{trajectory.pk}/steps/999/"))
+    expect(page.locator("#conversation .step")).to_have_count(2_000)
+    expect(page.locator("#side h2").first).to_have_text("Decision")
+    page.wait_for_timeout(1_000)
+    slower = contention_of_all_cores()
+    page.evaluate(LONG_TASKS)
+    took = [page.evaluate(STEPPED, f"step {seq + 1} of 2000") for seq in range(1_000, 1_020)]
+    assert statistics.median(took) / slower < 100, (took, slower)
+    assert max(page.evaluate("window.long"), default=0) / slower < 200, slower
 
 
 def _long_replay(count: int, shot: Screenshot) -> Trajectory:

@@ -211,6 +211,8 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
         "trajectory-step-view": each(keys("Trajectory"), seq=[0, 1, 2, 3]),
         "trajectory-step-tree": each(keys("Trajectory"), seq=[0, 1]),
         "trajectory-step-changes": each(keys("Trajectory"), seq=[0, 1]),
+        "trajectory-step-place": each(keys("Trajectory"), seq=[0, 1]),
+        "trajectory-step-change-marks": each(keys("Trajectory"), seq=[0, 1]),
         "dataset-workflows": dataset,
         "dataset-lessons": dataset,
         "dataset-lessons-file": each(dataset, form=["sft", "dpo", "process"]),

@@ -183,6 +183,8 @@ PAGES = {
     "trajectory-step-view": get("trajectories", seq=0),
     "trajectory-step-tree": get("trajectories", seq=0),
     "trajectory-step-changes": get("trajectories", seq=0),
+    "trajectory-step-place": get("trajectories", seq=0),
+    "trajectory-step-change-marks": get("trajectories", seq=0),
     "dataset-workflows": get("dataset name"),
     "dataset-lessons": get("dataset name"),
     "dataset-lessons-file": get("dataset name", EXPORTERS, form="sft"),

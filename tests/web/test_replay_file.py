@@ -1,5 +1,7 @@
 """A replay as one file and by a link: what is in it, who may have it, when it ends, and that it does no harm."""
 
+import base64
+import re
 import time
 
 import pytest
@@ -13,6 +15,7 @@ from evaluation.models.page_regions import PageRegion
 from tests import factories
 from tests.signed_in import client_of
 from tests.web.replay_world import PAGE, make_replay
+from tests.web.test_faithful_page import record
 
 pytestmark = pytest.mark.django_db
 HOSTILE = PAGE.format(
@@ -52,6 +55,21 @@ def test_the_file_holds_every_step_with_its_page_and_what_led_to_the_decision():
         assert said in text
     assert "6 of 8 steps right" in text
     assert AccessEvent.objects.get(action="download").what.startswith("downloaded replay-")
+
+
+def test_screenshots_are_in_the_file_recorded_ones_and_those_of_episodes_while_there_is_room(monkeypatch):
+    world = make_replay()
+    first, second = world.trajectory.steps.order_by("seq")[:2]
+    Step.objects.filter(pk=first.step_id).update(screenshot=factories.make_screenshot())
+    factories.make_step_picture(second, b"RIFF" + b"x" * 3000)
+    shots = re.findall(r'<img\s+class="shot" src="data:image/png;base64,([^"]+)"', made(world))
+    assert [base64.b64decode(one) for one in shots] == [factories.PNG, b"RIFF" + b"x" * 3000]
+    monkeypatch.setattr(file, "MAX_BYTES", 2000)
+    assert "eHh4" * 50 not in made(world)  # the second has no room any more
+
+
+def made(world) -> str:
+    return file.ReplayFile(world.trajectory).made().decode()
 
 
 def test_it_names_nothing_that_would_be_fetched():
@@ -220,6 +238,25 @@ def test_regions_of_another_layout_are_said_in_words_only():
     ]
     assert [one.words for one in file._drawn(notes, "snapshot")] == ["1", "5"]
     assert [one.words for one in file._drawn(notes, "raw_snapshot")] == ["3"]
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_a_page_is_laid_out_as_wide_as_it_was_recorded_where_that_is_known(page, tmp_path):
+    world = make_replay()
+    record(world, 2)
+    path = tmp_path / "replay.html"
+    path.write_bytes(file.ReplayFile(world.trajectory).made())
+    page.set_viewport_size({"width": 500, "height": 800})
+    page.goto(path.as_uri())
+    for seq, width in ((2, 1280), (3, None)):
+        page.locator("details.step").nth(seq).locator("summary").click()
+        frame = page.locator("details").nth(seq).locator("iframe")
+        frame.content_frame.locator("h1").wait_for()
+        layout = frame.content_frame.locator(":root").evaluate("(root) => root.clientWidth")
+        assert layout == width if width else layout < 500
+        assert frame.bounding_box()["width"] < 500
 
 
 @pytest.mark.slow

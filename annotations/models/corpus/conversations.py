@@ -321,6 +321,12 @@ class Step(models.Model):
         recorded = self.raw_snapshot if wanted != "cleaned" else None
         return recorded if recorded is not None and recorded.can_be_shown else self.snapshot
 
+    def raw_after(self) -> Snapshot | None:
+        """The page after the step's action as it was recorded: that of the next step, where this one keeps none."""
+        is_next = self.raw_snapshot_id and self.snapshot_after_id and not self.keeps_page_after
+        after = type(self).objects.filter(turn=self.turn_id, index=self.index + 1).light().first() if is_next else None
+        return after.raw_snapshot if after and after.raw_snapshot and after.raw_snapshot.can_be_shown else None
+
     @property
     def pages_around(self) -> tuple[str | None, str | None]:
         """The pages before and after the step's action; None for one that was not recorded."""

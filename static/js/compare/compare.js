@@ -1,5 +1,6 @@
 // The comparison of runs at one step: the pages that they saw, with what each of them chose.
 import { press } from "../shared/keys.js";
+import { Pointers } from "../snapshot/pointers.js";
 import { SnapshotFrame } from "../snapshot/frame.js";
 
 /** @typedef {{letter: string, data: {url: string, sandbox: string, scripted: boolean, marks: any[]} | null}} ComparedFrame */
@@ -13,6 +14,7 @@ for (const [place, { letter, data }] of frames.entries()) {
   const frame = new SnapshotFrame(container, { title: letter ? `Page that ${letter} saw` : "Page of the step" });
   frame.onKey = press;
   frame.onExpired = () => location.reload();
+  new Pointers(container, frame, () => data.marks);
   frame.show(data.url, data);
 }
 

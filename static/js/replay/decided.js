@@ -1,5 +1,5 @@
 // What the right pane says of one decision: what was done, what came of it and what people said of its gold.
-import { actionParts, make } from "../shared/elements.js";
+import { actionParts, actionText, make } from "../shared/elements.js";
 import { facts } from "./records.js";
 
 const LONG_PREDICTION = 400;
@@ -91,4 +91,11 @@ export function undecided(mark, held) {
     make("p", {}, "The agent has decided, and waits for a person. What it considered appears here once it is done."),
     facts(sure === null ? shown : { ...shown, prediction: `${Math.round(100 * sure)} % sure` }),
   ];
+}
+
+/** What stands between the pages before and after a step: the recorded action, or, of an episode, what was done. @param {Record<string, any> | null} detail */
+export function between(detail) {
+  if (!detail || (detail.step && !detail.gold)) return "the recorded action";
+  if (detail.gold) return `the recorded action: ${actionText(detail.gold)}`;
+  return `${detail.done_by || "the agent"} did: ${actionText(/** @type {any} */ (detail))}`;
 }

@@ -237,6 +237,7 @@ function relay() {
 /** @param {number[]} added */
 function onSteps(added) {
   if (store.total !== laid) relay();
+  for (const seq of added) if (data.live) store.views.delete(seq - 1); // its page after is known now
   const changed = new Set([...added, running]);
   running = store.complete + 1;
   for (const seq of changed.add(running)) {
@@ -244,7 +245,8 @@ function onSteps(added) {
     film.update(seq);
   }
   if (following && added.length) select(store.last, "replace");
-  else if (added.includes(current)) showView(current);
+  else if (added.includes(current) || (data.live && page.tab === "change" && added.includes(current + 1)))
+    showView(current);
   if (store.awaits !== told && !added.includes(current)) showView(current);
   told = store.awaits;
   if (store.held?.id !== held.held?.id && store.held?.seq === current) reload();

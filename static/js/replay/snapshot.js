@@ -1,12 +1,15 @@
 // The middle pane: the recorded page with its marks, before and after, the pruned tree, the screenshot.
 import { SnapshotFrame } from "../snapshot/frame.js";
-import { make, the } from "../shared/elements.js";
-import { call, Refused } from "../shared/server.js";
+import { the } from "../shared/elements.js";
+import { call } from "../shared/server.js";
+import { between } from "./decided.js";
 import { Picture } from "./picture.js";
+import { Pointers } from "../snapshot/pointers.js";
 import { RegionEditor, regionOf } from "./region.js";
+import { TreePanel } from "./tree.js";
 
 const FRESH_MS = 240000; // a signed address is good for at least five minutes
-const KINDS = ["gold", "predicted", "candidate"];
+const KINDS = ["gold", "predicted", "candidate", "changed"];
 const HIDDEN = "The page is hidden from you with the gold: it shows what a gold action did.";
 const MARKS_KEY = "replay-marks";
 const CLEANED_KEY = "replay-cleaned";
@@ -16,7 +19,6 @@ export const TABS = ["page", "change", "tree", "screenshot"];
 /** @typedef {import("../snapshot/frame.js").Mark} Mark */
 /** @typedef {{snapshot: string, url: string, plain: string, sandbox: string, scripted: boolean}} PageView */
 /** @typedef {import("./region.js").Region} Region */
-/** @typedef {[depth: number, tag: string, text: string, node: string]} Line */
 
 /**
  * @typedef {{
@@ -43,7 +45,11 @@ export class SnapshotPane {
     this.inFrames = {};
     /** @type {Map<string, {url: string, at: number}>} by the page */
     this.addresses = new Map();
-    this.trees = new Map();
+    this.tree = new TreePanel(the(root, "[data-lines]"), options.url);
+    /** What an action changed, by the number of its step. @type {Map<number, {before: Mark[], after: Mark[], error: string}>} */
+    this.changes = new Map();
+    /** @type {Pointers[]} */
+    this.pointers = [];
     this.seq = -1;
     /** @type {Record<string, any> | null} of the step that is shown */
     this.detail = null;
@@ -83,6 +89,8 @@ export class SnapshotPane {
       };
       frame.onExpired = this.options.onExpired;
       if (name === "page") frame.onMarked = (found) => this.#showUnmarked(found);
+      if (name !== "after")
+        this.pointers.push(new Pointers(the(this.root, `[data-frame=${name}]`), frame, () => this.#known));
       this.frames[name] = frame;
     }
     return this.frames[name];
@@ -140,6 +148,7 @@ export class SnapshotPane {
       element.tabIndex = element.dataset.tab === tab ? 0 : -1;
     }
     for (const panel of this.root.querySelectorAll("[role=tabpanel]")) panel.hidden = panel.dataset.tab !== tab;
+    the(this.root, "[data-mark=changed]").hidden = tab !== "change";
     if (this.snapshot) this.showing = this.#showTab(this.snapshot);
     return true;
   }
@@ -147,16 +156,43 @@ export class SnapshotPane {
   /** @param {Record<string, any>} pages of the step that is shown */
   async #showTab(pages) {
     if (this.tab === "page") await this.#showFrame("page", this.#version(pages), pages.hidden);
-    else if (this.tab === "change")
-      await Promise.all([
-        this.#showFrame("before", pages.before, pages.hidden),
-        this.#showFrame("after", pages.after, pages.hidden),
-      ]);
+    else if (this.tab === "change") await this.#showChange(pages);
     else if (this.tab === "tree") await this.#showTree();
-    else {
-      this.picture.show(pages.screenshot);
-      this.#note("screenshot", pages.screenshot ? "" : "The source recorded no screenshot for this step.");
+    else await this.#showPicture(pages);
+  }
+
+  /** The screenshot, marked where it is known where the elements were. @param {Record<string, any>} pages */
+  async #showPicture({ screenshot, place, hidden }) {
+    const { seq } = this;
+    this.picture.show(screenshot);
+    this.#note("screenshot", screenshot ? "" : hidden ? HIDDEN : "No screenshot was kept of this step.");
+    if (screenshot && !place && this.#known.length)
+      place = await call(`${this.options.url}steps/${seq}/place/`, undefined, { cache: "default" }).catch(() => null);
+    if (this.seq === seq) this.picture.setMarks(this.#marks(), place);
+  }
+
+  /** Before and after, each with the elements by which they differ. @param {Record<string, any>} pages */
+  async #showChange(pages) {
+    const { seq } = this;
+    the(this.root, "[data-action]").textContent = between(this.detail);
+    const after = this.#version({ before: pages.after, raw: pages.raw_after });
+    await Promise.all([
+      this.#showFrame("before", this.#version(pages), pages.hidden),
+      this.#showFrame("after", after, pages.hidden),
+    ]);
+    if (!pages.before?.scripted || !pages.after || this.changes.has(seq)) return;
+    try {
+      this.changes.set(
+        seq,
+        await call(`${this.options.url}steps/${seq}/change-marks/`, undefined, { cache: "default" }),
+      );
+    } catch {
+      return; // the pages are there, and the decision's panel says what changed
     }
+    if (this.seq !== seq || this.tab !== "change") return;
+    this.frames.before?.setMarks(this.#marks("before"));
+    const marks = this.#marks("after");
+    this.frames.after?.setMarks(marks, { scrollTo: marks.at(-1)?.id ?? null });
   }
 
   /** @param {string} name @param {PageView | null} view @param {boolean} isHidden */
@@ -167,8 +203,9 @@ export class SnapshotPane {
     this.#note(name, view ? "" : isHidden ? HIDDEN : none);
     if (!view) return;
     const frame = this.#frame(name);
-    const marks = name === "after" ? [] : this.#marks();
-    const scrollTo = this.#known.find(({ kind }) => kind !== "candidate")?.id ?? null;
+    const marks = this.#marks(name);
+    const first = name === "after" ? marks.at(-1) : this.#known.find(({ kind }) => kind !== "candidate");
+    const scrollTo = first?.id ?? null;
     const plain = !view.scripted && this.shownMarks.size === 0; // there the marks are part of the address
     if (this.inFrames[name] === view.snapshot && view.scripted) {
       frame.setMarks(marks, { scrollTo });
@@ -195,9 +232,16 @@ export class SnapshotPane {
       this.frames.page.prefetch(this.#address(view), view);
   }
 
-  /** The most important last: it is drawn over the others. */
-  #marks() {
-    return this.#known.filter(({ kind }) => this.shownMarks.has(kind)).toReversed();
+  /** Those of a frame that are shown; the most important last: it is drawn over the others. @param {string} name */
+  #marks(name = "page") {
+    const changes = this.changes.get(this.seq);
+    const changed = (name === "before" || name === "after") && changes ? changes[name] : [];
+    return this.#shownOf([...(name === "after" ? [] : this.#known), ...changed]).toReversed();
+  }
+
+  /** @param {Mark[]} marks */
+  #shownOf(marks) {
+    return marks.filter(({ kind }) => this.shownMarks.has(kind));
   }
 
   /** Show or hide kinds of marks; all of them are shown when one was hidden. */
@@ -207,10 +251,11 @@ export class SnapshotPane {
     sessionStorage.setItem(MARKS_KEY, JSON.stringify([...this.shownMarks]));
     this.#showToggles();
     if (!this.snapshot) return;
-    const scripted = this.snapshot.before?.scripted;
-    if (!scripted) this.inFrames = {}; // another address
-    if (!scripted) this.#showTab(this.snapshot);
-    else for (const name of ["page", "before"]) this.frames[name]?.setMarks(this.#marks());
+    const inFrames = this.tab === "page" || this.tab === "change";
+    if (!this.snapshot.before?.scripted)
+      this.inFrames = {}; // another address
+    else if (inFrames) return Object.entries(this.frames).forEach(([name, one]) => one.setMarks(this.#marks(name)));
+    this.#showTab(this.snapshot);
   }
 
   #showToggles() {
@@ -323,72 +368,23 @@ export class SnapshotPane {
   /** @param {string | null} node */
   hover(node) {
     for (const name of ["page", "before"]) this.frames[name]?.hover(node);
-    for (const line of this.root.querySelectorAll(".lines .pointed")) line.classList.remove("pointed");
-    if (node) this.root.querySelector(`.lines [data-node="${CSS.escape(node)}"]`)?.classList.add("pointed");
+    this.tree.point(node);
+    this.picture.point(node);
   }
 
   /** @param {string} node */
   scrollTo(node) {
     for (const name of ["page", "before"]) this.frames[name]?.scrollTo(node);
-    this.root.querySelector(`.lines [data-node="${CSS.escape(node)}"]`)?.scrollIntoView({ block: "center" });
+    this.tree.scrollTo(node);
+    this.picture.bringMark(node);
   }
 
   async #showTree() {
     const { seq, detail } = this;
-    const text = detail?.trace.simplify?.text;
-    const panel = the(this.root, "[data-lines]");
     this.#note("tree", detail ? "" : "Not decided yet: the pruned tree is what the agent keeps of the page.");
-    if (!detail) return panel.replaceChildren();
-    const tree = await this.#tree(seq);
-    if (this.seq !== seq || this.tab !== "tree") return;
-    const marks = new Map(this.#known.toReversed().map((mark) => [mark.id, mark]));
-    /** @type {{node_id: string}[]} */
-    const candidates = detail.candidates;
-    const ranks = new Map(candidates.map(({ node_id: node }, place) => [node, place + 1]));
-    const lines = tree.lines.map((/** @type {Line} */ line) => this.#line(line, marks, ranks));
-    panel.replaceChildren(...(text ? [make("pre", {}, text)] : []), ...lines);
-    const parts = [
-      tree.error,
-      tree.cut && "cut after 2,000 lines",
-      tree.missing && `${tree.missing} kept elements are not in the page`,
-      !tree.lines.length && !tree.error && "nothing was kept",
-    ];
-    this.#note("tree", parts.filter(Boolean).join(" · "));
-  }
-
-  /** @param {number} seq */
-  async #tree(seq) {
-    if (!this.trees.has(seq)) {
-      try {
-        this.trees.set(seq, await call(`${this.options.url}steps/${seq}/tree/`, undefined, { cache: "default" }));
-      } catch (error) {
-        if (!(error instanceof Refused)) throw error;
-        return { lines: [], error: `The server answered ${error.status}.` };
-      }
-    }
-    return this.trees.get(seq);
-  }
-
-  /** @param {Line} line @param {Map<string, Mark>} marks @param {Map<string, number>} ranks */
-  #line([depth, tag, text, node], marks, ranks) {
-    const mark = marks.get(node);
-    const chip =
-      mark && mark.kind !== "candidate"
-        ? make(`span.tag.${mark.kind === "gold" ? "gold" : "predicted"}`, {}, mark.label)
-        : ranks.has(node)
-          ? make("span.tag", {}, ranks.get(node))
-          : null;
-    const line = make(
-      `div.line${mark ? `.mark-${mark.kind === "candidate" ? "none" : mark.kind}` : ""}`,
-      { "data-node": node || null },
-      make("b", {}, tag),
-      " ",
-      text,
-      " ",
-      chip,
-    );
-    line.style.marginLeft = `${Math.min(depth, 40) * 12}px`;
-    return line;
+    if (!detail) return this.tree.clear();
+    const note = await this.tree.show(seq, detail, this.#shownOf(this.#known), this.shownMarks.has("candidate"));
+    if (note !== null && this.tab === "tree") this.#note("tree", note);
   }
 
   /** @param {string} name @param {string} text */

@@ -11,7 +11,9 @@
  *   scripted: boolean,
  *   ready: Promise<unknown>,
  *   settle: (value?: unknown) => void,
- * }} Frame
+ *   layout: number | null,
+ *   scale: number,
+ * }} Frame `layout`: how wide the page's window was when it was recorded; null where that is not known
  */
 /** @typedef {{x: number, y: number, width: number, height: number}} Box in pixels of the page, from its top left corner */
 /** How a page is laid out: where it is scrolled to, the width of its window and of the scroll bar beside it, its whole
@@ -21,7 +23,11 @@ const KEYS = /^(?:[a-zA-Z0-9?/]|Arrow(?:Left|Right|Up|Down)|Escape)$/; // those 
 const MAX_FRAMES = 4; // the page shown, the ones before and after it, and one on its way
 const MARKED_WITHIN_MS = 250; // how long the old page stays while the new one draws its marks
 const MEASURED_WITHIN_MS = 2000;
+const ENLARGED = 1.5; // at most, where there is more room than the page was recorded in
 const SANDBOXES = new Set(["", "allow-scripts"]); // anything more would let a page act as its origin
+
+/** @type {number | null} */
+let barWidth = null;
 
 export class SnapshotFrame {
   /** Called with (key, {shift}) for keys pressed inside a page. @type {((key: string, options: {shift: boolean}) => void) | null} */
@@ -32,6 +38,8 @@ export class SnapshotFrame {
   onHover = null;
   /** Called with ids of marks that the page does not have, or that are drawn on something around them. @type {((found: {missing: string[], hidden: string[]}) => void) | null} */
   onMarked = null;
+  /** Called with ids of gold and predicted elements that are above or below what is seen of the page. @type {((found: {above: string[], below: string[]}) => void) | null} */
+  onOutside = null;
   /** Called when the address shown has run out: ask the server for a new one and show that. @type {(() => void) | null} */
   onExpired = null;
 
@@ -54,8 +62,6 @@ export class SnapshotFrame {
   #asked = 0;
   /** Of the page's window, where it is not that of the container. @type {number | null} */
   #width = null;
-  /** How large a pixel of the page is shown. */
-  scale = 1;
 
   /**
    * @param {HTMLElement} container gets the frames; it needs a height
@@ -66,7 +72,7 @@ export class SnapshotFrame {
     this.#title = title;
     if (getComputedStyle(container).position === "static") container.style.position = "relative";
     window.addEventListener("message", this.#receive);
-    this.#resized = new ResizeObserver(() => this.#width !== null && this.layOut(this.#width));
+    this.#resized = new ResizeObserver(() => this.#frames.forEach((frame) => this.#size(frame)));
     this.#resized.observe(container);
   }
 
@@ -135,24 +141,41 @@ export class SnapshotFrame {
   }
 
   /**
-   * Lay the page shown out in a window of this width, shown smaller where the container is narrower; null: as wide as
-   * the container, whatever that is.
+   * Lay the page shown out in a window of this width; null: as it was recorded, or, where that is not known, as wide as
+   * the container is. A page is shown as large as the container has room for it.
    * @param {number | null} width
    */
   layOut(width) {
     this.#width = width;
-    this.scale = width === null ? 1 : Math.min(1, this.#container.clientWidth / width);
     if (this.#shown) this.#size(this.#shown);
   }
 
+  /** How large a pixel of the page is shown. */
+  get scale() {
+    return this.#shown ? this.#scaleOf(this.#widthOf(this.#shown)) : 1;
+  }
+
   /** @param {Frame} frame */
-  #size({ iframe }) {
-    const isFixed = this.#width !== null && iframe === this.#shown?.iframe;
-    Object.assign(iframe.style, {
-      width: isFixed ? `${this.#width}px` : "100%",
-      height: isFixed ? `${100 / this.scale}%` : "100%",
-      transform: isFixed ? `scale(${this.scale})` : "",
+  #widthOf(frame) {
+    return (frame === this.#shown ? this.#width : null) ?? frame.layout;
+  }
+
+  /** @param {number | null} width */
+  #scaleOf(width) {
+    return width === null ? 1 : Math.min(ENLARGED, this.#container.clientWidth / width) || 1;
+  }
+
+  /** @param {Frame} frame */
+  #size(frame) {
+    const width = this.#widthOf(frame);
+    const scale = this.#scaleOf(width);
+    Object.assign(frame.iframe.style, {
+      width: width === null ? "100%" : `${width}px`,
+      height: `${100 / scale}%`,
+      transform: width === null ? "" : `scale(${scale})`,
     });
+    if (frame.scale !== scale) this.#send(frame, { type: "scale", scale }); // marks stay readable
+    frame.scale = scale;
   }
 
   /** Load a page behind the one shown, so that showing it takes no time. Resolves when it is there. @param {string} url @param {View} view */
@@ -191,7 +214,7 @@ export class SnapshotFrame {
     iframe.title = this.#title;
     Object.assign(iframe.style, { position: "absolute", inset: "0", border: "0", transformOrigin: "0 0" });
     const { promise: ready, resolve: settle } = Promise.withResolvers();
-    const frame = { url, iframe, scripted, ready, settle };
+    const frame = { url, iframe, scripted, ready, settle, layout: null, scale: 1 };
     // Pages without scripts, and error pages, never say that they are ready.
     iframe.addEventListener("load", () => window.setTimeout(frame.settle, scripted ? 200 : 0));
     this.#hide(frame);
@@ -250,15 +273,19 @@ export class SnapshotFrame {
     const message = event.data;
     if (!frame?.scripted || event.origin !== "null" || message?.v !== 1) return;
     if (message.type === "ready") {
+      if (Number.isFinite(message.layout) && message.layout >= 200 && message.layout <= 8000) {
+        frame.layout = message.layout + scrollBar();
+        this.#size(frame);
+      }
       frame.settle();
       if (message.expired) this.#forget(frame);
-    } else if (frame === this.#shown || message.type === "marked") {
-      this.#tell(message);
+    } else if (frame === this.#shown || message.type === "marked" || message.type === "outside") {
+      this.#tell(message, frame === this.#wanted);
     }
   };
 
-  /** @param {Record<string, unknown>} message of a hostile page: nothing is taken that was not looked at */
-  #tell(message) {
+  /** @param {Record<string, unknown>} message of a hostile page: nothing is taken that was not looked at @param {boolean} isWanted whether it is the page that was asked for last */
+  #tell(message, isWanted) {
     if (message.type === "key" && isKey(message.key)) this.onKey?.(message.key, { shift: message.shift === true });
     if (message.type === "pick" && isId(message.id)) this.onPick?.(message.id);
     if (message.type === "hover" && isIdOrNone(message.id)) this.onHover?.(message.id);
@@ -266,6 +293,8 @@ export class SnapshotFrame {
       this.#marked();
       this.onMarked?.({ missing: ids(message.missing), hidden: ids(message.hidden) });
     }
+    if (message.type === "outside" && isWanted)
+      this.onOutside?.({ above: ids(message.above), below: ids(message.below) });
     if (message.type === "measured") this.#answer(message.turn, measured(message));
   }
 
@@ -281,6 +310,17 @@ export class SnapshotFrame {
     frame.url = "";
     if (frame === this.#wanted) this.onExpired?.();
   }
+}
+
+/** How wide a scroll bar is in this browser: a page's lines have less room beside one. */
+function scrollBar() {
+  if (barWidth === null) {
+    const box = document.body.appendChild(document.createElement("div"));
+    Object.assign(box.style, { position: "absolute", visibility: "hidden", overflow: "scroll", width: "99px" });
+    barWidth = box.offsetWidth - box.clientWidth;
+    box.remove();
+  }
+  return barWidth;
 }
 
 /** @param {unknown} value @returns {value is string} */
