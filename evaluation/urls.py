@@ -45,6 +45,7 @@ urlpatterns = [
     path("datasets/<slug:name>/lessons/", teaching_views.lessons, name="dataset-lessons"),
     path("datasets/<slug:name>/lessons/<slug:form>.jsonl", teaching_views.lessons_file, name="dataset-lessons-file"),
     path("trajectories/<int:pk>/reviews/", review_views.of_trajectory, name="trajectory-reviews"),
+    path("trajectories/<int:pk>/ask/", review_views.ask_about_step, name="trajectory-ask"),
     path("reviews/", review_views.reviews, name="reviews"),
     path("reviews/queues/", review_queue_views.review_queues, name="review-queues"),
     path("reviews/queues/<int:pk>/", review_queue_views.review_queue, name="review-queue"),

@@ -144,6 +144,7 @@ def _page(request: HttpRequest, found: Trajectory, seq: int) -> HttpResponse:
     context["shares"] = gold and rights.can("export", project)
     decides = rights.can("review", project)
     data = _data(found, turns, seq, gold) | {"queue": "" if queue is None else str(queue), "decides": decides}
+    context["asks"] = gold and decides and study is not None
     data |= {"me": request.user.get_username(), "live": found.run.dataset.is_live}
     data["whole"] = "whole" in request.GET
     data["typed"] = bool(found.conversation.extra.get("typed"))
@@ -165,6 +166,7 @@ def _data(found: Trajectory, turns: list[dict[str, Any]], seq: int, gold: bool) 
         "progress": replay_rows.progress(found, [_brief(row) for row in rows], gold=gold),
         "url": reverse("trajectory", args=[found.pk]),
         "reviews_url": reverse("trajectory-reviews", args=[found.pk]),
+        "ask_url": reverse("trajectory-ask", args=[found.pk]),
         "steps_url": reverse("api:trajectory-steps", args=[found.pk]),
         "screenshots_url": f"{reverse('api:trajectory-detail', args=[found.pk])}screenshots/"
         if own

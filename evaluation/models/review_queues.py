@@ -26,6 +26,7 @@ class ReviewChoice(models.TextChoices):
     SCANNER = "scanner", "what a scanner found, at random"
     FORESEEN = "foreseen", "wrong predictions of what the recorded action does, at random"
     NEAREST = "nearest", "nearest to a failure that was seen"
+    ASKED = "asked", "that people asked the team about"
     WHOLE_RANDOM = "whole_random", "whole trajectories, at random"
     WHOLE_FAILURES = "whole_failures", "whole trajectories that failed by the metric, at random"
     WHOLE_JUDGED = "whole_judged", "whole trajectories that a judge calls a failure, at random"
@@ -41,6 +42,12 @@ class ReviewQueueQuerySet(models.QuerySet["ReviewQueue"]):
     def with_size(self) -> Self:
         """Annotate `size`, for how many steps or trajectories each queue asks."""
         return self.annotate(size=Count("tasks"))
+
+    def of_questions(self, study: Study) -> "ReviewQueue":
+        """The queue of what people ask the team about steps of a study. Each is looked at by two people, whoever asks
+        among them where they have said something themselves."""
+        asked = {"project": study.project, "population": 0, "said_right": 0, "overlap": 2}
+        return self.get_or_create(study=study, choice=ReviewChoice.ASKED, defaults=asked)[0]
 
 
 class ReviewQueue(models.Model):
@@ -100,6 +107,14 @@ class ReviewQueue(models.Model):
         told: Any = ({"trajectory_id": of_step.get(key, key), "step_id": key if of_step else None} for key in keys)
         ReviewTask.objects.bulk_create(ReviewTask(queue=self, place=place, **about) for place, about in enumerate(told))
 
+    def put(self, step: TrajectoryStep, asked_by: Account, question: str) -> None:
+        """Ask about one more step, or about one that is asked about in other words."""
+        told = {"trajectory": step.trajectory, "asked_by": asked_by, "question": question}
+        place = {"place": self.tasks.count()}
+        self.tasks.update_or_create(step=step, defaults=told, create_defaults=told | place)
+        self.population, self.said_right = self.tasks.count(), self.tasks.filter(step__success=True).count()
+        self.save(update_fields=["population", "said_right"])
+
     def reviews(self) -> ReviewQuerySet:
         """The reviews of what it asks of."""
         if self.is_whole:
@@ -124,11 +139,16 @@ class ReviewTaskQuerySet(models.QuerySet["ReviewTask"]):
         """Tasks that as many people have judged as were asked for."""
         return self.counted().filter(given__gte=F("queue__overlap"))
 
+    def questions(self, trajectory: Trajectory) -> Self:
+        """Those by which somebody asks the team about a step of a trajectory, in order."""
+        asked = self.filter(trajectory=trajectory).exclude(question="")
+        return asked.select_related("step", "asked_by").defer("step__trace").order_by("place")
+
     def left_for(self, user: Account) -> Self:
         """Tasks that this person may still judge, in order."""
         of_step, of_whole = (Exists(rows.filter(reviewer=user)) for rows in _reviews_of_task())
         left = self.counted().filter(~of_step, given__lt=F("queue__overlap"))
-        return left.exclude(Q(of_whole, step=None)).order_by("place")
+        return left.exclude(Q(of_whole, step=None)).exclude(asked_by=user).order_by("place")
 
 
 class ReviewTask(models.Model):
@@ -147,6 +167,8 @@ class ReviewTask(models.Model):
         help_text="Empty: the whole.",
     )
     place = models.PositiveIntegerField()
+    question = models.TextField(blank=True, help_text="What somebody asks the team about the step.")
+    asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
 
     objects = ReviewTaskQuerySet.as_manager()
 
@@ -162,6 +184,12 @@ class ReviewTask(models.Model):
     def __str__(self) -> str:
         about = f"step {self.step_id}" if self.step_id else f"trajectory {self.trajectory_id}"
         return f"{self.place + 1}: {about}"  # the step would be read whole, with its trace
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The question as the replay page reads it."""
+        by = self.asked_by.get_username() if self.asked_by else "somebody"
+        return {"seq": self.step.seq if self.step else None, "by": by, "question": self.question}
 
 
 def _reviews_of_task() -> tuple[ReviewQuerySet, ReviewQuerySet]:

@@ -56,7 +56,8 @@ class ReviewQueueForm(_QueueForm):
         row_field(self, "study").queryset = studies
         self.fields["study"].widget.choices = [(one.pk, str(one)) for one in studies[:OFFERED]]
         named = {ReviewChoice.SCANNER: "scanner", ReviewChoice.NEAREST: "failure"}
-        left_out = [ReviewChoice.WHOLE_LISTED, *(choice for choice, name in named.items() if not self[name].value())]
+        unnamed = (choice for choice, name in named.items() if not self[name].value())
+        left_out = [ReviewChoice.ASKED, ReviewChoice.WHOLE_LISTED, *unnamed]
         offered = [row for row in ReviewChoice.choices if row[0] not in left_out]
         steps = [(key, f"steps, {words}") for key, words in offered if key not in WHOLE_CHOICES]
         wholes = [(key, words) for key, words in offered if key in WHOLE_CHOICES]

@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, Js
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from agents.models import Trajectory
 from annotations.access import rules
@@ -19,8 +19,15 @@ from annotations.access.people import signed_in
 from annotations.models import Project
 from annotations.paging import page_of
 from annotations.text.amounts import whole
-from evaluation.models import BadReview, Review, ReviewReason, ReviewVerdict
-from evaluation.reviews.deciding import SaidOfStep, give_review, reasons_for, require_may_read, require_may_review
+from evaluation.models import BadReview, Review, ReviewReason, ReviewTask, ReviewVerdict
+from evaluation.reviews.deciding import (
+    SaidOfStep,
+    TeamQuestion,
+    give_review,
+    reasons_for,
+    require_may_read,
+    require_may_review,
+)
 from evaluation.reviews.filters import ReviewFilter
 from evaluation.scores.exporting import to_csv
 
@@ -58,8 +65,26 @@ def of_trajectory(request: HttpRequest, pk: int) -> JsonResponse:
             "verdicts": [{"key": key, "label": label} for key, label in ReviewVerdict.choices],
             "reasons": [_reason(one) for one in ReviewReason.objects.ensured_for(project).offered()] if may else [],
             "reviews": [_review_row(one, user.pk) for one in given.standing().with_people()],
+            "questions": [one.asked for one in ReviewTask.objects.questions(found)],
         }
     )
+
+
+@require_POST
+def ask_about_step(request: HttpRequest, pk: int) -> JsonResponse:
+    """Ask the team about a step: {seq, question}. Answers with the queue where that stands; errors as {error}."""
+    rows = Trajectory.objects.select_related("run__dataset__project", "conversation")
+    found = get_object_or_404(rules.visible(request.user, rows), pk=pk)
+    user = signed_in(request)
+    require_may_review(user, found)
+    try:
+        sent = parse_json(request.body)
+        if not isinstance(sent, dict) or type(sent.get("seq")) is not int or not isinstance(sent.get("question"), str):
+            raise BadReview("Send the number of a step and a question.")
+        queue = TeamQuestion(sent["seq"], sent["question"]).ask(user, found)
+    except (BadJson, BadReview) as error:
+        return JsonResponse({"error": str(error)}, status=400)
+    return JsonResponse({"queue": reverse("review-queue", args=[queue.pk])})
 
 
 def _read_review(sent: Any) -> SaidOfStep:

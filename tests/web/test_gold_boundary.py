@@ -194,6 +194,7 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
         "run-state": keys("Run"),
         "trajectory": keys("Trajectory"),
         "trajectory-reviews": keys("Trajectory"),
+        "trajectory-ask": keys("Trajectory"),
         "review-queue": keys("ReviewQueue"),
         "review-queue-next": keys("ReviewQueue"),
         "review-reasons": [{"slug": world.project.slug}],

@@ -179,6 +179,7 @@ PAGES = {
     "run-state": get("runs"),
     "trajectory": get("trajectories"),
     "trajectory-reviews": post("trajectories", EXPORTERS),
+    "trajectory-ask": post("trajectories", EXPORTERS),
     "trajectory-step": get("trajectories", seq=0),
     "trajectory-step-view": get("trajectories", seq=0),
     "trajectory-step-tree": get("trajectories", seq=0),

@@ -1,6 +1,7 @@
 // The replay page: one step at a time, each under its own address, of a trajectory that may still be running.
 import { around, button, the } from "../shared/elements.js";
 import { bind, press } from "../shared/keys.js";
+import { AskDialog } from "./ask.js";
 import { DriveBar } from "./drive.js";
 import { HeldBar } from "./held.js";
 import { ConversationPane, FilmStrip } from "./conversation.js";
@@ -43,6 +44,8 @@ const reviews = new ReviewBar(element("review"), {
     hide: () => page.editor === null && page.hideRegion(),
   },
 });
+const question = /** @type {HTMLDialogElement | null} */ (document.getElementById("ask-team"));
+const ask = question && new AskDialog(question, { url: data.ask_url, say, onAsked: () => reviews.load() });
 const held = new HeldBar(element("held"), {
   may: data.decides,
   url: data.held_url,
@@ -315,6 +318,10 @@ function bindKeys() {
     ["k", "Previous conversation of the run", () => goConversation("previous")],
     ["c", "Copy the link to this step", copyLink],
   ];
+  if (ask) {
+    keys.push(["e", "Ask the team about this step", () => ask.open(current)]);
+    element("ask").addEventListener("click", () => ask.open(current));
+  }
   const asked = /** @type {HTMLAnchorElement | null} */ (document.getElementById("next-asked"));
   if (asked) keys.push(["q", "Next of the review queue", () => nextAsked(asked)]);
   for (const [spec, label, run] of keys) bind(spec, label, run);

@@ -45,6 +45,7 @@ const MEANING = {
  *   reviews: Review[],
  *   alike: string,
  *   failed: Record<string, number>,
+ *   questions: {seq: number | null, by: string, question: string}[],
  * }} Answer
  */
 
@@ -85,6 +86,8 @@ export class ReviewBar {
     this.isWhole = options.isWhole;
     /** @type {Review[]} */
     this.reviews = [];
+    /** What somebody asks the team. @type {Answer["questions"]} */
+    this.questions = [];
     /** @type {Answer["verdicts"]} */
     this.verdicts = [];
     /** @type {Answer["reasons"]} */
@@ -146,7 +149,8 @@ export class ReviewBar {
   }
 
   /** @param {Answer} answer */
-  #take({ may, verdicts, reasons, reviews, alike, failed }) {
+  #take({ may, verdicts, reasons, reviews, alike, failed, questions }) {
+    this.questions = questions;
     const first = !this.isOpen;
     this.verdicts = verdicts;
     this.reasons = reasons;
@@ -232,8 +236,12 @@ export class ReviewBar {
 
   /** What others said, each with the number of the region that they mean. @param {Review[]} others */
   #fillOthers(others) {
-    const said = others.map((one) => (one.region ? `▭ ${this.#number(one)} ` : "") + words(one)).join(" · ");
-    this.#others.textContent = this.#others.title = said;
+    const asked = this.questions.filter(({ seq }) => seq === this.#subject);
+    const said = [
+      ...asked.map(({ by, question }) => `${by} asks: “${question}”`),
+      ...others.map((one) => (one.region ? `▭ ${this.#number(one)} ` : "") + words(one)),
+    ];
+    this.#others.textContent = this.#others.title = said.join(" · ");
     this.#chips.replaceChildren(...others.filter(({ region }) => region).map((one) => this.#chip(one)));
     this.#chips.hidden = !this.#chips.hasChildNodes();
   }

@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agents', '0024_budgets_of_trainings'),
+        ('agents', '0025_users_that_are_models'),
         ('annotations', '0036_age_of_screenshots'),
     ]
 
