@@ -63,7 +63,6 @@ class EpisodeBrowsers:
                 self._draw(environment)
 
     def _draw(self, environment: EnvironmentProcess) -> bool:
-        """Have the page at rest drawn while others decide, where pictures are kept; False where the browser is lost."""
         return not settings.LIVE_SCREENSHOTS or self.ask(environment, environment.tell_picture) is not None
 
     def draw_next(self, acted: Iterable[ActingEpisode]) -> None:
@@ -74,7 +73,7 @@ class EpisodeBrowsers:
 
     def hear_pictures(self, acted: Iterable[ActingEpisode]) -> None:
         """Give each decision the picture of the page that it is about."""
-        for acting in acted:
+        for acting in [one for one in acted if not one.is_lost]:
             acting.is_lost = self.ask(acting.environment, acting.hear_picture) is None
 
     def ask(self, environment: EnvironmentProcess, ask: Callable[[], Any]) -> Any:
@@ -100,18 +99,13 @@ class EpisodeBrowsers:
     def carry_out(self, asked: Sequence[ActingEpisode]) -> list[tuple[ActingEpisode, ActionEffect]]:
         """Do the next action of each decision, all at once; what came of them. Those whose browser is lost are marked
         so."""
-        told, heard = [], []
+        heard = []
         for acting in asked:
-            if self.ask(acting.environment, acting.tell) is None:
-                acting.is_lost = True
-            else:
-                told.append(acting)
-        for acting in told:
+            acting.is_lost = self.ask(acting.environment, acting.tell) is None
+        for acting in [one for one in asked if not one.is_lost]:
             effect = self.ask(acting.environment, acting.environment.hear_step)
-            if effect is None:
-                acting.is_lost = True
-            else:
-                heard.append((acting, effect))
+            acting.is_lost = effect is None
+            heard += [] if acting.is_lost else [(acting, effect)]
         return heard
 
     def keep_what_people_did(self) -> None:

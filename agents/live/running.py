@@ -143,17 +143,15 @@ class LiveRun:
         self.drives.look()
         acted = [*self._decided(), *self._released(), *self.drives.asked()]
         if not acted:
-            self._wait()
-        else:
-            self.idle_since = None
-            self._act(acted)
+            return self._wait()
+        self.idle_since = None
+        return self._act(acted)
 
     def _wait(self) -> None:
         """Wait a moment for people to decide or act. After some time end the slice, as other shards wait for this
         worker."""
-        now = time.monotonic()
-        self.idle_since = self.idle_since or now
-        if now - self.idle_since > (DRIVEN_SECONDS if self.drives.anybody_drives else WAITING_SECONDS):
+        self.idle_since = self.idle_since or time.monotonic()
+        if time.monotonic() - self.idle_since > (DRIVEN_SECONDS if self.drives.anybody_drives else WAITING_SECONDS):
             raise stopping.SliceOver
         time.sleep(HELD_POLL)
 
