@@ -100,6 +100,9 @@ def test_long_lists_of_organising_keep_nobody_out(app_server: AppServer, page: P
     page.locator("#right [data-task]").last.wait_for(state="attached")
     for pane in ("Leftovers", "Sessions"):
         assert page.get_by_label(pane, exact=True).evaluate("pane => pane.scrollHeight > pane.clientHeight"), pane
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("v")  # with the recorded pages of the row beside them
+    page.locator("#peek iframe").first.wait_for(state="attached")
     found = list(violations(page, url))
     assert found == [], "\n".join(found)
 

@@ -2,7 +2,7 @@
 import { make } from "./elements.js";
 
 const SHOWN_MS = 12_000;
-const said = make("p.told.note.bad", { role: "alert", hidden: true });
+const said = make("p.told", { role: "alert", hidden: true });
 let timer = 0;
 
 /** Keeps a text that does not fit from being pasted; why, or "" where it fits. @param {ClipboardEvent} event */
