@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from agents.guard import judging
 from agents.guard.policy import Risk
 from evaluation.guard import controls
 from evaluation.guard.controls import ELEMENT, PARTS, JudgedControl, controls_report, packaged_controls
 from evaluation.guard.labels import HARMLESS, StepLabels
+from evaluation.models.risk_forecasts import LOOKS_BY
 
+GUARD = Path(judging.__file__).parent
 HELD = Risk("pay", "says so", "page")
 
 
@@ -53,3 +56,9 @@ def test_shares_are_counted_by_part_and_disputed_rows_apart() -> None:
     assert (found["agreed"]["recall"]["hits"], found["agreed"]["false_alarms"]["hits"]) == (1, 1)
     assert [one["key"] for one in report["missed"]] == ["a", "c"]
     assert [(one["key"], one["held"]) for one in report["false_alarms"]] == [("b", "says so")]
+
+
+def test_what_was_kept_by_other_words_is_looked_at_anew() -> None:
+    """Whichever file of the guard changes: but that which asks whether an approved action still is the same."""
+    read = {Path(module.__file__ or "").name for module in LOOKS_BY}
+    assert read == {path.name for path in GUARD.glob("*.py")} - {"__init__.py", "again.py"}
