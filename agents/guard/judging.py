@@ -164,7 +164,9 @@ def _of_entering(field: Element) -> Risk | None:
     chat needs no button."""
     if risk := of_buttons(form_around(field), typed=field):
         return risk
-    name = page_words.SEEKS.sub(" ", field_name(field))
+    name = field_name(field)
+    if page_words.SEEKS.search(name):
+        return None
     risk = said_on(field, name, page_words.WRITTEN_IN, "hands in what is typed and says")
     return risk or said_on(field, name, ALWAYS, "is entered and says")
 

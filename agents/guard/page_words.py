@@ -48,7 +48,7 @@ SUMMARY = lines(r"""
 PAYS_BY = lines(
     r"""
     (?:from|with|by|via|to|on|using|against|through|in) <OWN>(?:<MEANS>|account(?! is))
-    (?:<MEANS>|account)\W*(?:ending|ends|no)?\W*(?:in |with )?\W*\d{3,4}
+    (?:<MEANS>|account)\W{0,4}(?:ending|ends|no)?\W{0,4}(?:in |with )?\W{0,4}\d{3,4}
     <MEANS> (?:on file|on record|saved|stored|ready)
     balance (?:after|afterwards|will be)
     new balance
@@ -190,9 +190,7 @@ ASKS_WHO_COMES = words(
     r"going\b(?=\?)", r"attending\b(?=\?)", "can you make it", "will you (?:come|attend)", "rsvp", "invited you"
 )
 """Where this is asked, a no is an answer that somebody gets, too."""
-SEEKS = re.compile(
-    r".*\b(?:search|find|filter|look up|jump)\b.*", re.IGNORECASE
-)  # a field that only looks for something
+SEEKS = words("search", "find", "filter", "look up", "jump")  # says that a field only looks for something
 WRITTEN_IN: dict[str, re.Pattern[str]] = {  # what a field is called in which enter sends what is typed
     "send": words(
         "messages?", "repl(?:y|ies)", "chat", "say something", "ask (?:a|me|us|anything)", "invite", "write to"

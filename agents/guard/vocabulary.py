@@ -311,7 +311,7 @@ HELPS = re.compile(  # the name of a link or text that tells of something, and d
 )
 ASKED_HOW = re.compile(r"(?:how|what|why|when|where|who|can i|do i|learn) ", re.IGNORECASE)  # the same, on a button
 NO = (  # begins a name that leaves things as they are
-    r"cancel|no|not|close|keep(?!.* (?:more|longer|another)\b)|dismiss|later|never|undo|skip|stay|decline|reject|"
+    r"cancel|no|not|close|keep(?!.{0,40} (?:more|longer|another)\b)|dismiss|later|never|undo|skip|stay|decline|reject|"
     r"don'?t|go back|maybe|return to"
 )
 LOOKS = (  # begins a name that shows, looks up or arranges
@@ -347,7 +347,7 @@ UNCONCERNED = re.compile(  # begins the name of a button that leaves, looks or a
     rf"(?:{NO}|{LOOKS}|return|next|continue|add|remove|save|apply|play(?! now)|pause|why|what|more|less|details?|info|"
     r"faqs?|terms|options|settings|menu|my|i'?d like to think|think|go to|proceed to|check ?out|watch|listen|explore|"
     r"discover|get started|all|other|another|different|increase|decrease|plus|minus|enlarge|share link|"
-    r"switch account)\b|\W*$|.?$|\d",
+    r"switch account)\b|\W{0,20}$|.?$|\d",
     re.IGNORECASE,
 )
 LEADS_AWAY = re.compile(  # begins a name that leaves a form without what stands in it
@@ -357,7 +357,7 @@ LEADS_AWAY = re.compile(  # begins a name that leaves a form without what stands
     re.IGNORECASE,
 )
 LEADS_TO = words("check ?out", "proceed", "find out", "(?:sign|log) in")  # below a sum it leads to where one pays
-CLAUSES = re.compile(r"\s*(?:,|:|;|\||–|—| - |\band\b|&|\+)\s*(?:then )?", re.IGNORECASE)  # what parts a name
+CLAUSES = re.compile(r" ?(?:,|:|;|\||–|—| - |\band\b|&|\+) ?(?:then )?", re.IGNORECASE)  # what parts a name
 PICTURES_OF = words("trash(?: can| alt)?", "delete", "dustbin", "paper ?plane", "send")  # of icons, by their classes
 OFFERED = words("quotes?", "eligib(?:le|ility)", "premiums?", "my (?:price|rate|results?|score)", "offers?")
 """What is told only after a website knows of somebody: who asks for it hands in what the form holds."""

@@ -1,7 +1,12 @@
 """What a page says around a control of what will come of it holds the control, whatever it is called."""
 
+import re
+import time
+
 import pytest
 
+from agents.guard import page_words, vocabulary
+from agents.guard.consequences import LONGEST_NEAR
 from tests.agents.test_guard_fields import held
 
 
@@ -83,3 +88,34 @@ def test_a_dialog_is_told_by_its_class_too() -> None:
     said = "<p><text>Purge the data?</text></p>"
     for attributes, kind in (('class="mdc-dialog"', "delete"), ('class="modal fade"', "delete"), ('class="panel"', "")):
         assert held(f"<div {attributes}>{said}<div>{button('Proceed')}</div></div>") == kind, attributes
+
+
+HOSTILE = (
+    "card.",
+    "a ",
+    "not x ",
+    "the ",
+    " ",
+    "to ",
+    "by ing ",
+    "your ",
+    "1",
+    "x@",
+    "from your ",
+    "we will tell ",
+    "€1",
+)
+
+
+def test_no_text_makes_reading_it_slow() -> None:
+    """`tests/test_patterns.py` reads patterns where they are written; those of tables are put together."""
+    found = [one for module in (page_words, vocabulary) for one in vars(module).values()]
+    tables = [pattern for one in found if isinstance(one, dict) for pattern in one.values()]
+    patterns = [one for one in (*found, *tables) if isinstance(one, re.Pattern)]
+    assert len(patterns) > 40
+    texts = [(one * LONGEST_NEAR)[:LONGEST_NEAR] for one in HOSTILE]
+    for pattern in patterns:
+        began = time.process_time()
+        for text in texts:
+            pattern.search(text)
+        assert time.process_time() - began < 0.15, pattern.pattern[:80]
