@@ -314,17 +314,24 @@ class TrajectoryStep(models.Model):
         return f"gold was not among the {ranked:,} ranked"
 
     def _operation_words(self) -> list[str]:
-        gold = self.step
-        assert gold is not None  # `verdict` has asked
+        operation, value = self._judged_by()
         if self.node_id and not self.operation:
             return ["an element only, no operation"]
-        if self.operation != gold.operation:
-            return [f"operation wrong: {self.operation or 'none'} instead of {gold.operation}"]
-        if self.operation == "CLICK" or (self.value == gold.value):
+        if self.operation != operation:
+            return [f"operation wrong: {self.operation or 'none'} instead of {operation}"]
+        if self.operation == "CLICK" or (self.value == value):
             return ["operation right"]
         if self.operation_f1 == 1.0:
             return ["operation right", "value right but for case, spaces or order"]
         return ["operation right", f"value differs (F1 {self.operation_f1:.2f})"]
+
+    def _judged_by(self) -> tuple[str, str]:
+        """The operation and value of the gold that it was judged by: corrections since then have changed them."""
+        assert self.step is not None  # `verdict` has asked
+        since = self.step.corrections.done().filter(decided_at__gt=self.created_at).order_by("decided_at", "pk").first()
+        if since is None or not since.before:
+            return self.step.operation, self.step.value
+        return since.before["operation"], since.before["value"]
 
 
 def _why_nothing(planned: dict[str, Any]) -> str:

@@ -102,7 +102,7 @@ class ReviewedScores:
                 found.append(recorded)
                 continue
             outcome = mended.judged(recorded, row)
-            counts.corrected += outcome.success != recorded.success
+            counts.corrected += outcome != recorded  # also where only a part of it is right now
             reviewed = gold.get(row.step_id)
             if reviewed is None:
                 found.append(outcome)
@@ -149,10 +149,11 @@ class CorrectedGold:
         rows = Step.objects.filter(pk__in=done).prefetch_related("targets").only("operation", "value")
         self.of_step = {row.pk: Gold(row.operation, row.value, row.reachable_gold()) for row in rows}
 
-    def is_right(self, row: TrajectoryStep) -> bool:
-        """Whether the stored decision at a corrected step is right."""
+    def parts(self, row: TrajectoryStep) -> tuple[bool, float, bool]:
+        """How right the stored decision at a corrected step is: its element, the F1 of its operation, all of it."""
         assert row.step_id is not None
-        return judge(_action(row.operation, row.node_id, row.value), (), self.of_step[row.step_id]).success
+        found = judge(_action(row.operation, row.node_id, row.value), (), self.of_step[row.step_id])
+        return found.element_correct, found.operation_f1, found.success
 
     def judged(self, outcome: StepOutcome, row: TrajectoryStep) -> StepOutcome:
         """The outcome of a stored decision by current gold; unchanged where the gold was not corrected."""

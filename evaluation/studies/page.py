@@ -152,16 +152,17 @@ def reviewed_changes(runs: list[Run]) -> list[ReviewedChange]:
 
 
 def corrected_steps(rights: rules.Rights, runs: list[Run]) -> list[CorrectedStep]:
-    """The corrections of gold that change whether decisions of these runs are right."""
+    """The corrections of gold that change how right decisions of these runs are."""
     found: dict[int, list[tuple[Run, bool, bool]]] = defaultdict(list)
     for run in runs:
         gold = CorrectedGold(run)
-        for row in run.steps.filter(step__in=gold.of_step).only("step_id", "operation", "node_id", "value", "success"):
+        fields = ("step_id", "operation", "node_id", "value", "element_correct", "operation_f1", "success")
+        for row in run.steps.filter(step__in=gold.of_step).only(*fields):
             if row.step_id is None or not rights.sees_gold(run.dataset.project_id, run.split):
                 continue
-            after = gold.is_right(row)
-            if after != bool(row.success):
-                found[row.step_id].append((run, bool(row.success), after))
+            after = gold.parts(row)
+            if after != (bool(row.element_correct), row.operation_f1, bool(row.success)):
+                found[row.step_id].append((run, bool(row.success), after[2]))
     place = "step__turn__conversation__dataset"
     done = Correction.objects.done().filter(step__in=found).select_related(place, "corrected_by", "decided_by")
     newest = {one.step_id: one for one in done.order_by("decided_at")}

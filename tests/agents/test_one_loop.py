@@ -25,6 +25,7 @@ OTHERS = {
     "agents/words/past_step.py:PastStep": "a recorded step with the places of its elements in a ranking",
     "agents/words/shown_page.py:PageTask": "the words of a prompt about a page, as published",
     "agents/words/trajectory.py:ShownStep": "three texts of a prompt",
+    "evaluation/guard/controls.py:LabelledControl": "a control on a small page, with what using it would do",
     "agents/world_model/predicting.py:Situation": "an action that would be done",
     "agents/world_model/records.py:TransitionRecord": "a line of the files that world models learn from",
     "evaluation/scanners/step.py:FailedStep": "what an agent did beside what people did",

@@ -4,12 +4,15 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from agents.models import Run, TrajectoryStep
-from annotations.models import Role
+from annotations.access import rules
+from annotations.corpus.correct.correcting import CorrectionDesk
+from annotations.models import Correction, Role
 from evaluation.models import BadReview, Review, ReviewedRun, ReviewReason, Score
 from evaluation.models.scores import REVIEWED
 from evaluation.reviews.counting import count_reviews
 from evaluation.scores.reviewed import ReviewedGold, ReviewedScores, ReviewRow, reviewed_gold, store_all_scores
 from evaluation.scores.scoring import RunScores
+from evaluation.studies.page import corrected_steps
 from tests import factories
 
 ANN, BEN, CEM = 1, 2, 3
@@ -209,3 +212,28 @@ def test_reasons_start_with_ours_once(db) -> None:
     assert count > 10
     ReviewReason.objects.ensured_for(project).first().delete()
     assert ReviewReason.objects.ensured_for(project).count() == count - 1, "what was removed does not come back"
+
+
+def test_gold_that_is_mended_in_a_part_changes_the_scores_of_that_part(steps, ann) -> None:
+    """The element stays wrong, the operation turns out to be right: operation F1 follows, and says by which step."""
+    row = next(step for step in steps if not step.success)
+    run, element, gold = row.run, row.step.targets.first().node_id, row.step.operation
+    other = "SELECT" if gold == "TYPE" else "TYPE"
+    done = {"operation": other, "value": "Boston", "node_id": "99"}
+    TrajectoryStep.objects.filter(pk=row.pk).update(**done, element_correct=False, operation_f1=0.0, success=False)
+    store_all_scores(run)
+    row.refresh_from_db()
+    words = row.verdict(list(row.step.targets.all()), 50)
+    assert f"operation wrong: {other} instead of {gold}" in words
+    correction = Correction.objects.ask(row.step, ann, "It is typed.")
+    CorrectionDesk(correction).propose(ann, other, "Boston", element)
+    CorrectionDesk(correction).accept(factories.make_user(Role.REVIEWER, run.dataset.project))
+    count_reviews()
+    before, after = shown(run, "corrected"), shown(run, REVIEWED)
+    assert after["operation_f1"] > before["operation_f1"]
+    assert after["step_success"] == before["step_success"]
+    assert run.reviewed.corrected == 1
+    (told,) = corrected_steps(rules.Rights(factories.make_superuser()), [run])
+    assert told.runs == [(run, False, False)]
+    row = TrajectoryStep.objects.get(pk=row.pk)
+    assert row.verdict(list(row.step.targets.all()), 50) == words, "the agent was judged by the gold before it"
