@@ -48,6 +48,12 @@ class PlaceholderPages:
     def hear_step(self) -> ActionEffect:
         return ActionEffect("done", 0.0, False, self.start.view)
 
+    def tell_picture(self) -> None:
+        pass
+
+    def hear_picture(self) -> None:
+        return None
+
     def close(self) -> None:
         pass
 

@@ -170,7 +170,7 @@ def test_it_is_foretold_and_started_over_rest_and_findings_tell_what_came_of_it(
     told = client.post("/api/explanations/forecast/", body, content_type="application/json").json()
     assert (told["waiting"], told["requests"]) == (0, 0)
     (found,) = client.get(f"/api/runs/{run.pk}/findings/").json()
-    assert (found["scanner"], found["model"], found["pack"], found["count"]) == ("reason", "m-1", "webnav@8", FAILED)
+    assert (found["scanner"], found["model"], found["pack"], found["count"]) == ("reason", "m-1", f"webnav@{webnav().version}", FAILED)
     assert set(found["steps"].values()) == {"wrong sibling: The agent clicks where it should type"}
     for wrong, said in (
         ({"scanner": "nobody"}, "not a valid choice"),
@@ -191,7 +191,7 @@ def test_its_row_says_not_judged_yet_then_precision_and_recall_with_intervals(
     page, address = source(admin.get(f"/studies/{study.pk}/failures/")), f"/studies/{study.pk}/explaining/?run={run.pk}"
     assert f'href="{address}"' in page
     assert page.count("not judged yet") == 2
-    assert "m-1 · webnav@8" in page
+    assert f"m-1 · webnav@{webnav().version}" in page
     steps = list(run.steps.failed().order_by("seq"))
     judge(study, steps[0], "agent_wrong", "wrong sibling")
     judge(study, steps[1], "agent_wrong", "wrong sibling")

@@ -124,7 +124,7 @@ def test_webjudge_asks_for_conditions_then_for_pages_then_for_a_verdict(run: Run
     assert last.count("[button]  Search -> CLICK") == 3
     assert JudgeVerdict.objects.filter(success=True).count() == SIZE / 2
     assert found["rows"][0]["rate"]["value"] == 0.5
-    assert (found["model"], found["pack"]) == ("m-1", "webnav@8")
+    assert (found["model"], found["pack"]) == ("m-1", f"webnav@{webnav().version}")
 
 
 def test_a_page_that_says_little_is_no_evidence(run: Run, server: LlmServer) -> None:

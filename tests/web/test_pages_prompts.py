@@ -174,7 +174,7 @@ def test_a_copy_needs_a_name_of_its_own(name, message, dataset, admin) -> None:
 def test_packs_are_changed_by_admins_and_exist_for_members_only(dataset) -> None:
     row = factories.make_prompt_pack(dataset.project, "own")
     reader = client_of(factories.make_user("reader", dataset.project))
-    assert "Now" not in said(reader, f"/prompts/{row.pk}/")
+    assert "Now:" not in said(reader, f"/prompts/{row.pk}/")
     assert reader.get(f"/prompts/{row.pk}/edit/").status_code == 403
     assert reader.get("/prompts/new/").status_code == 403
     stranger = client_of(factories.make_user("admin", factories.make_project()))
