@@ -314,7 +314,8 @@ class TrajectoryStep(models.Model):
         return f"gold was not among the {ranked:,} ranked"
 
     def _operation_words(self) -> list[str]:
-        operation, value = self._judged_by()
+        assert self.step is not None  # `verdict` has asked
+        operation, value = self.step.corrections.action_of(self.step, self.created_at)
         if self.node_id and not self.operation:
             return ["an element only, no operation"]
         if self.operation != operation:
@@ -324,14 +325,6 @@ class TrajectoryStep(models.Model):
         if self.operation_f1 == 1.0:
             return ["operation right", "value right but for case, spaces or order"]
         return ["operation right", f"value differs (F1 {self.operation_f1:.2f})"]
-
-    def _judged_by(self) -> tuple[str, str]:
-        """The operation and value of the gold that it was judged by: corrections since then have changed them."""
-        assert self.step is not None  # `verdict` has asked
-        since = self.step.corrections.done().filter(decided_at__gt=self.created_at).order_by("decided_at", "pk").first()
-        if since is None or not since.before:
-            return self.step.operation, self.step.value
-        return since.before["operation"], since.before["value"]
 
 
 def _why_nothing(planned: dict[str, Any]) -> str:

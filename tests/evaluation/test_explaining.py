@@ -170,7 +170,12 @@ def test_it_is_foretold_and_started_over_rest_and_findings_tell_what_came_of_it(
     told = client.post("/api/explanations/forecast/", body, content_type="application/json").json()
     assert (told["waiting"], told["requests"]) == (0, 0)
     (found,) = client.get(f"/api/runs/{run.pk}/findings/").json()
-    assert (found["scanner"], found["model"], found["pack"], found["count"]) == ("reason", "m-1", f"webnav@{webnav().version}", FAILED)
+    assert (found["scanner"], found["model"], found["pack"], found["count"]) == (
+        "reason",
+        "m-1",
+        f"webnav@{webnav().version}",
+        FAILED,
+    )
     assert set(found["steps"].values()) == {"wrong sibling: The agent clicks where it should type"}
     for wrong, said in (
         ({"scanner": "nobody"}, "not a valid choice"),

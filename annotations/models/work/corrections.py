@@ -1,5 +1,6 @@
 """Gold of recorded steps that somebody found wrong: who said so, what is right instead, and who verified that."""
 
+from datetime import datetime
 from typing import Any, Self, TypeVar
 
 from django.conf import settings
@@ -159,6 +160,12 @@ class CorrectionQuerySet(CorrectedQuerySet["Correction"]):
     def note_counted(self) -> None:
         """Note that scores take these corrections into account."""
         self.update(is_counted=True)
+
+    def action_of(self, step: Step, time: datetime) -> tuple[str, str]:
+        """The operation and value of a step's gold as they were then: corrections since have changed them."""
+        since = self.done().filter(step=step, decided_at__gt=time).order_by("decided_at", "pk").first()
+        before = since.before if since else {}
+        return before.get("operation", step.operation), before.get("value", step.value)
 
     def ask(self, step: Step, user: Account, reason: str, suggested: dict[str, Any] | None = None) -> "Correction":
         """Say that the gold of a step is wrong. `suggested`: {"operation", "value", "node_id"} of an action that was
