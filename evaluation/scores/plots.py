@@ -242,7 +242,8 @@ def _point(recipe: str, site: str, metric: Metric) -> PlotPoint:
 def drawn_together(of_study: Sequence[PlotData]) -> list[DrawnPlot]:
     """The plots of a page: a recipe has the same line in all of them, also where one shows fewer recipes. Of more
     recipes than can be told apart those that do best have a line of their own; the others are pale and alike."""
-    return [_drawn(data, _styles(of_study)) for data in of_study]
+    lines = _styles(of_study)
+    return [_drawn(data, lines) for data in of_study]
 
 
 def _styles(of_study: Sequence[PlotData]) -> dict[str, int | str]:
