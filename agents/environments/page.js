@@ -81,8 +81,10 @@
     if (element instanceof HTMLButtonElement && element.type !== "submit") found.submits = "false";
     if (element.matches(SENDING)) found.sends = "true";
     if (element.matches(OPENING)) found.opens = "true";
-    if (element instanceof HTMLAnchorElement && /^\s*(#.*|javascript:.*)?$/i.test(element.getAttribute("href") ?? "")) {
-      found.leads = "false"; // to no other page
+    if (element instanceof HTMLAnchorElement) {
+      const here = /^\s*(#.*)?$/.test(element.getAttribute("href") ?? "");
+      // Told by the address as the browser reads it, which drops breaks and spaces within its scheme.
+      if (here || element.protocol.startsWith("javascript")) found.leads = "false"; // to no other page
     }
     if (element instanceof HTMLSelectElement && /submit/.test(`${element.onchange ?? ""}`)) found.onchange = "submit";
     // Pieces of text lose what stands between them: "P", "ay now" is read as "Pay now".

@@ -50,6 +50,14 @@ def page(has_chromium) -> Iterator[Page]:
             "pay",
         ),
         ("<div id=x onmousedown=done()>Slide to pay</div>", "DRAG", "40,0", "pay"),
+        ("<p>Petra will be notified.</p><a id=x href='#' onclick=done()>Wonderful</a>", "CLICK", "", "send"),
+        ("<p>Petra will be notified.</p><a id=x href=' java&#9;script:done()'>Wonderful</a>", "CLICK", "", "send"),
+        (
+            "<p>Petra will be notified.</p><a id=x href='/javascript' onclick='return done()'>Wonderful</a>",
+            "CLICK",
+            "",
+            "",
+        ),
     ],
 )
 def test_what_does_something_on_a_live_page_is_judged_by_what_it_does(page: Page, body, operation, value, kind) -> None:
