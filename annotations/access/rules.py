@@ -243,6 +243,11 @@ class Rights:
         role, _ = self._memberships.get(project_id, ("", False))
         return self.user.is_active and ability in ABILITIES.get(role, ())
 
+    def can_somewhere(self, ability: str) -> bool:
+        """Whether the ability is theirs in any project."""
+        roles = () if self._is_superuser else [role for role, _ in self._memberships.values()]
+        return self._is_superuser or (self.user.is_active and any(ability in ABILITIES[role] for role in roles))
+
     def sees_gold(self, project_id: int, split: str) -> bool:
         """Whether the gold of this split is shown; "" stands for every split."""
         if split and not split.startswith("test"):

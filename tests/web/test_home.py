@@ -84,16 +84,21 @@ def test_returned_work_comes_first_with_what_is_wrong_and_is_not_counted_twice(c
     assert "1 item waits for you" in page
 
 
-def test_starting_a_stage_says_that_what_was_returned_comes_first(campaign: Campaign) -> None:
+def test_a_stage_whose_returned_work_comes_first_has_no_second_button_for_it(campaign: Campaign) -> None:
     annotator = factories.make_user("annotator", campaign.project)
     factories.make_item(factories.make_session(campaign))
     back = factories.make_assignment(factories.make_item(factories.make_session(campaign)), annotator)
     client, wanted = client_of(annotator), {"campaign": campaign.pk, "stage": "decompose"}
-    said = "Start opens what was returned to you first"
-    assert said not in card(home(client), "To decompose")
+    said = "Comes after what was returned to you"
+    before = card(home(client), "To decompose")
+    assert said not in before
+    assert "Start <kbd>1</kbd>" in before
     assert "This was returned to you" not in source(client.post("/annotate/next/", wanted, follow=True))
     Assignment.objects.filter(pk=back.pk).update(review=Assignment.Reviewed.RETURNED)
-    assert said in card(home(client), "To decompose")
+    after = card(home(client), "To decompose")
+    assert said in after
+    assert "<button" not in after
+    assert "Start opens what was returned to you first" in card(source(client.get("/annotate/")), "To decompose")
     opened = client.post("/annotate/next/", wanted, follow=True)
     assert opened.context["assignment"] == back
     assert "This was returned to you: it comes before anything new." in source(opened)
@@ -321,6 +326,28 @@ def test_a_tour_leads_to_what_has_something_to_see() -> None:
     assert TOURS["researcher"][3].url(admin) == f"/runs/{hidden.pk}/"
     run.steps.update(success=True)
     assert TOURS["reviewer"][4].url(reviewer) == "/studies/"
+
+
+def test_a_researcher_is_led_to_the_dataset_on_which_most_runs_were_made_and_to_one_of_them() -> None:
+    study, run = make_study(split="train")
+    add_scores(run, turn_success=0.3)
+    second = factories.make_run(run.dataset, split="train", state="done")
+    add_scores(second, turn_success=0.4)
+    newer = factories.make_dataset(project=study.project)
+    factories.make_conversation(dataset=newer, split="train")
+    later = factories.make_run(newer, split="train", state="done")
+    add_scores(later, turn_success=0.5)
+    admin = factories.make_user("admin", study.project)
+    of_dataset, of_run = (TOURS["researcher"][place].url(admin) for place in (1, 3))
+    assert of_dataset == reverse("dataset", args=[run.dataset.name])
+    assert of_run == f"/runs/{second.pk}/"
+    third = factories.make_run(newer, split="train", state="done")
+    fourth = factories.make_run(newer, split="train", state="done")
+    for one in (third, fourth):
+        add_scores(one, turn_success=0.5)
+    of_dataset, of_run = (TOURS["researcher"][place].url(admin) for place in (1, 3))
+    assert of_dataset == reverse("dataset", args=[newer.name])
+    assert of_run == f"/runs/{fourth.pk}/"
 
 
 def test_the_tour_of_an_annotator_shows_the_workbench_and_takes_nothing(campaign: Campaign) -> None:

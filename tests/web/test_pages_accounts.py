@@ -124,6 +124,15 @@ def test_an_admin_sees_the_members_of_own_projects_only() -> None:
     assert "outside" not in page
 
 
+@pytest.mark.parametrize("role", ["admin", "annotator", "reviewer", "reader"])
+def test_pages_of_admins_are_linked_for_those_who_administer_a_project(role: str) -> None:
+    project = factories.make_project()
+    factories.make_user("annotator", project)
+    page = client_of(factories.make_user(role, project)).get("/").content.decode()
+    for route in ("people", "annotate-webhooks", "annotate-audit", "access"):
+        assert (f'href="{reverse(route)}"' in page) is (role == "admin"), route
+
+
 @pytest.mark.parametrize("role", ["annotator", "reviewer", "reader"])
 def test_other_roles_can_neither_invite_nor_change_roles(role: str) -> None:
     project = factories.make_project()

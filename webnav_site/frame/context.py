@@ -1,14 +1,15 @@
 """Template context of every page's frame. Asks neither database nor Redis, except where a page shows `worker_banner` or
-a tour."""
+a tour, and for the roles of who reads, which pages ask for anyway."""
 
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest
 from django.urls import reverse
 
+from annotations.access.rules import rights_of
 from annotations.desk.keys.keymaps import SESSION_KEY
 from webnav_site.frame import tours
-from webnav_site.frame.sections import LESSER, OPERATIONS, SECTIONS
+from webnav_site.frame.sections import LESSER, MANAGED, OPERATIONS, SECTIONS
 from webnav_site.health import worker_banner
 
 THEMES = ("auto", "light", "dark")
@@ -29,11 +30,14 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     match = getattr(request, "resolver_match", None)
     word = (match.url_name or "").split("-")[0] if match and not match.namespaces else ""
     theme = request.COOKIES.get("theme", "auto")
+    manages = _manages(request)
     return {
         "sections": [
             Section(label, reverse(route), key, word in words, route in LESSER)
             for label, route, key, words in _sections(request)
+            if manages or route not in MANAGED
         ],
+        "manages": manages,
         "worker_banner": worker_banner,  # called by the templates that show it
         "key_map": _key_map(request),
         "themes": THEMES,
@@ -41,6 +45,12 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
         "tours": tours.TOURS,
         "tour": tours.stop(request) if "tour" in request.GET else None,
     }
+
+
+def _manages(request: HttpRequest) -> bool:
+    """Whether who reads administers a project, or all of them."""
+    user = getattr(request, "user", None)
+    return user is not None and user.is_authenticated and rights_of(request).can_somewhere("manage")
 
 
 def _sections(request: HttpRequest) -> tuple:

@@ -10,6 +10,8 @@ SECTIONS = (
     ("Jobs", "jobs", "j", {"jobs", "job"}),
     ("People", "people", "p", {"people", "member"}),
 )
+# Of those, what only who administers a project has a use for.
+MANAGED = {"people"}
 # For superusers alone.
 OPERATIONS = ("Operations", "operations", "o", {"operations"})
 # What stands in the menu of the account where the window has no room for it beside where one is.

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, Model, OuterRef, QuerySet
+from django.db.models import Count, Exists, Model, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
@@ -71,11 +71,23 @@ def _released(user: User) -> Any:
     return released if rules.visible(user, released).exists() else _datasets(user)
 
 
-def _runs(user: User) -> Any:
-    """Runs over recorded steps that are over, with scores that this person sees; where there is none, all of them."""
+def _scored(user: User) -> QuerySet[Run]:
+    """Runs over recorded steps that are over, with scores that this person sees."""
     over = Run.objects.filter(state=Run.State.DONE, scores__headline=True, dataset__live={}).distinct()
-    scored = rules.gold_filter(user, over, "split", "dataset__project")
-    return scored if rules.visible(user, scored).exists() else over
+    return rules.visible(user, rules.gold_filter(user, over, "split", "dataset__project"))
+
+
+def _studied(user: User) -> Any:
+    """The dataset on which most of such runs were made; where there is none, all of them."""
+    runs = _scored(user).order_by().values("dataset").annotate(n=Count("pk", distinct=True))
+    most = runs.order_by("-n", "-dataset").first()
+    return _datasets(user).filter(pk=most["dataset"]) if most else _datasets(user)
+
+
+def _runs(user: User) -> Any:
+    """Such runs on that dataset; where there is none, all that are over."""
+    scored = _scored(user).filter(dataset__in=_studied(user))
+    return scored if scored.exists() else Run.objects.filter(state=Run.State.DONE, dataset__live={})
 
 
 def _conversations(user: User) -> Any:
@@ -151,7 +163,7 @@ TOURS: dict[str, tuple[Stop, ...]] = {
         Stop(HOME, "home"),
         Stop(
             "A dataset: its splits, statistics, releases, and exports in every published format.",
-            *("dataset", _datasets, "datasets", "name"),
+            *("dataset", _studied, "datasets", "name"),
         ),
         Stop("The published agents as recipes: eight stages with settings. Derive one to try a mixture.", "recipes"),
         Stop(

@@ -111,6 +111,11 @@ export class AnnotationDocument {
     return this.#conflict(edit, current, why);
   }
 
+  /** Whether nobody has edited it: its parts are as they came. */
+  get isUntouched() {
+    return this.version === 0 && !this.pending.length;
+  }
+
   /** @param {Edit} edit */
   add(edit) {
     this.pending.push(edit);

@@ -1,5 +1,5 @@
 // The item page: its panes, the keys, and how an annotation comes in and goes out.
-import { amount, button, confirmed, dialog, make, the } from "../shared/elements.js";
+import { amount, button, dialog, the } from "../shared/elements.js";
 import { Actions } from "./actions.js";
 import { call, Refused, SignedOut } from "../shared/server.js";
 import { bindCommands } from "./commands.js";
@@ -8,6 +8,7 @@ import { ConflictDialog } from "./conflict.js";
 import { AnnotationDocument } from "./document.js";
 import { Evidence, TABS } from "./evidence.js";
 import { Film } from "./film.js";
+import { HandingIn } from "./handing_in.js";
 import { Journal } from "./journal.js";
 import { MentionDialog } from "./mentions.js";
 import { Proposal } from "./proposal.js";
@@ -57,6 +58,10 @@ const conflicts = new ConflictDialog(dialog("conflict"), async (conflict, edits)
   decideNext();
 });
 const mentions = new MentionDialog(dialog("mention"), data.phenomena);
+const handing = new HandingIn(
+  { document: doc, saver, rows },
+  { queue: data.queue, isWritable, render, say, decideNext },
+);
 const status = new StatusLine({
   saved: element("saved"),
   notice: element("notice"),
@@ -217,61 +222,6 @@ async function takeBack(which) {
   if (!done) say(which === "undo" ? "Nothing here can be taken back without the server" : "Redoing needs the server");
 }
 
-async function submit() {
-  if (!isWritable()) return;
-  rows.flush();
-  if (!(await saver.now())) return say("Not submitted: there are changes that the server does not have yet");
-  if (doc.conflicts.length) return decideNext();
-  try {
-    const { next } = await saver.post("submit/");
-    location.assign(next ?? data.queue);
-  } catch (error) {
-    await explain(error);
-  }
-  return undefined;
-}
-
-/** @param {Error} error */
-async function explain(error) {
-  if (!(error instanceof Refused)) return say("The server cannot be reached");
-  const { problems, code } = error.body;
-  if (code === "stale") {
-    await saver.reload();
-    render();
-  }
-  if (!problems) return say(error.message);
-  const list = element("problems");
-  list.replaceChildren(make("b", {}, "Not submitted yet: "), problems.join(" "));
-  list.hidden = false;
-  const missing = doc.parts.findIndex((part) => !part[rows.field].trim());
-  if (missing >= 0) rows.focus(missing);
-  return undefined;
-}
-
-async function giveBack() {
-  const sure = await confirmed(
-    "Give this back? Somebody else may get it; what you have written in it stays with it.",
-    "Give back",
-  );
-  if (!sure) return;
-  rows.flush();
-  await saver.now();
-  await saver.post("give-back/").then(() => location.assign(data.queue), explain);
-}
-
-/** Send the cuts to who made them, with what is wrong about them. */
-async function sendBack() {
-  if (!isWritable()) return;
-  rows.flush();
-  const asked = dialog("sending");
-  asked.returnValue = "no";
-  asked.showModal();
-  await new Promise((resolve) => asked.addEventListener("close", resolve, { once: true }));
-  const reason = /** @type {HTMLTextAreaElement} */ (element("sending-reason")).value;
-  if (asked.returnValue !== "yes" || !(await saver.now())) return;
-  await saver.post("send-back/", { reason }).then(() => location.assign(data.queue), explain);
-}
-
 async function takeOver() {
   if (await saver.takeOver()) say("It is yours again");
   render();
@@ -326,13 +276,13 @@ function listen() {
   const clicks = {
     undo: () => takeBack("undo"),
     redo: () => takeBack("redo"),
-    submit,
-    "give-back": giveBack,
+    submit: () => handing.submit(),
+    "give-back": () => handing.giveBack(),
     propose,
     accept,
   };
   for (const [id, run] of Object.entries(clicks)) element(id).addEventListener("click", run);
-  button("send-back")?.addEventListener("click", sendBack);
+  button("send-back")?.addEventListener("click", () => handing.sendBack());
   button("show-guidelines")?.addEventListener("click", () => dialog("guidelines").showModal());
   for (const button of document.querySelectorAll("[data-to-step]")) {
     button.addEventListener("click", () => {
@@ -363,7 +313,7 @@ bindCommands(
     row: goRow,
     cut: () => cut(place),
     mark,
-    submit,
+    submit: () => handing.submit(),
     takeOver,
     warning: nextWarning,
     decide: decideNext,

@@ -1,0 +1,97 @@
+// How an item leaves the page: submitted, given back, or sent back to who made its cuts.
+import { confirmed, dialog, make, the } from "../shared/elements.js";
+import { Refused } from "../shared/server.js";
+
+/**
+ * @typedef {{
+ *   queue: string,
+ *   isWritable: () => boolean,
+ *   render: () => void,
+ *   say: (text: string) => void,
+ *   decideNext: () => void,
+ * }} Page
+ */
+
+export class HandingIn {
+  /**
+   * @param {{
+   *   document: import("./document.js").AnnotationDocument,
+   *   saver: import("./saving.js").Saver,
+   *   rows: import("./rows.js").Rows,
+   * }} parts
+   * @param {Page} page
+   */
+  constructor({ document, saver, rows }, page) {
+    this.document = document;
+    this.saver = saver;
+    this.rows = rows;
+    this.page = page;
+  }
+
+  async submit() {
+    const { document: doc, saver, page } = this;
+    if (!page.isWritable()) return;
+    this.rows.flush();
+    if (!(await saver.now())) return page.say("Not submitted: there are changes that the server does not have yet");
+    if (doc.conflicts.length) return page.decideNext();
+    if (doc.isUntouched && !(await confirmed("Nothing has been changed here yet. Submit it as it came?", "Submit")))
+      return undefined;
+    try {
+      const { next } = await saver.post("submit/");
+      location.assign(next ?? page.queue);
+    } catch (error) {
+      await this.#explain(error);
+    }
+    return undefined;
+  }
+
+  async giveBack() {
+    const sure = await confirmed(
+      "Give this back? Somebody else may get it; what you have written in it stays with it.",
+      "Give back",
+    );
+    if (!sure) return;
+    this.rows.flush();
+    await this.saver.now();
+    await this.#leave("give-back/");
+  }
+
+  /** Send the cuts to who made them, with what is wrong about them. */
+  async sendBack() {
+    if (!this.page.isWritable()) return;
+    this.rows.flush();
+    const asked = dialog("sending");
+    asked.returnValue = "no";
+    asked.showModal();
+    await new Promise((resolve) => asked.addEventListener("close", resolve, { once: true }));
+    const reason = the(asked, "textarea").value;
+    if (asked.returnValue !== "yes" || !(await this.saver.now())) return;
+    await this.#leave("send-back/", { reason });
+  }
+
+  /** @param {string} where @param {Record<string, string>} body */
+  #leave(where, body = {}) {
+    return this.saver.post(where, body).then(
+      () => location.assign(this.page.queue),
+      (error) => this.#explain(error),
+    );
+  }
+
+  /** @param {Error} error */
+  async #explain(error) {
+    const { document: doc, rows, page } = this;
+    if (!(error instanceof Refused)) return page.say("The server cannot be reached");
+    const { problems, code } = error.body;
+    if (code === "stale") {
+      await this.saver.reload();
+      page.render();
+    }
+    if (!problems) return page.say(error.message);
+    const list = the(document, "#problems");
+    list.replaceChildren(make("b", {}, "Not submitted yet: "), problems.join(" "));
+    list.hidden = false;
+    const missing = doc.parts.findIndex((part) => !part[rows.field].trim());
+    if (missing >= 0) rows.focus(missing);
+    return undefined;
+  }
+}
