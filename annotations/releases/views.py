@@ -28,7 +28,8 @@ from annotations.releases.scanning import scan_dataset
 from annotations.releases.taken_out import TakenOut
 from annotations.text.amounts import amount
 
-SCAN_SECONDS = 8  # of reading pages that were not read before, in one request
+SCAN_SECONDS = 8  # of reading pages that were not read before, in a request that is to do something with what is found
+LOOK_SECONDS = 1  # of that in a request that shows it, and is made again until all are read
 AT_ONCE = 200  # conversations that are released while the person waits; more are a job
 ROWS = 25  # conversations of a difference
 
@@ -45,7 +46,7 @@ def new_release(request: HttpRequest, name: str) -> HttpResponse:
     """The page of a new release: what the checks found in the dataset, and the form that releases it all the same."""
     dataset = visible_dataset(request, name)
     rules.require(request.user, "manage", dataset.project)
-    checks = check_dataset(dataset, scan_seconds=SCAN_SECONDS)
+    checks = check_dataset(dataset, scan_seconds=SCAN_SECONDS if request.method == "POST" else LOOK_SECONDS)
     latest = dataset.releases.first()
     initial = {"licence": dataset.licence, "consent": latest.consent if latest else ""}
     form = ReleaseForm(request.POST or None, concerns=checks.concerns(), initial=initial)

@@ -66,6 +66,23 @@ def test_members_read_releases_and_admins_make_them(role: str) -> None:
     assert exports.status_code == (302 if role in ("admin", "reviewer") else 403)
 
 
+def test_the_page_of_a_new_release_comes_before_all_pages_are_read_and_is_read_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    dataset = private_dataset()
+    client, url = member(dataset, "admin"), reverse("release-new", args=[dataset.name])
+    monkeypatch.setattr(views, "LOOK_SECONDS", 0)
+    page = text(client.get(url))
+    assert "data-refresh" in page
+    assert "0 of" in page
+    assert "Accept what was found" not in page, "what there is to accept changes until all pages are read"
+    form = {"version": "1.0", "licence": "CC BY 4.0", "consent": "Asked."}
+    assert "Accept what was found" in text(client.post(url, form)), "what somebody sends is worked on longer"
+    page = text(client.get(url))
+    assert "data-refresh" not in page
+    assert "Accept what was found" in page
+
+
 @pytest.mark.slow
 def test_releases_of_others_do_not_exist() -> None:
     dataset = small_dataset()
