@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 
 from agents.connections import views
-from agents.llm.stored_endpoints import fault
+from agents.llm.stored_endpoints import faults
 from agents.models import Connection
 
 
@@ -41,8 +41,8 @@ class ConnectionSerializer(serializers.ModelSerializer):
         if key is not None:
             row.key = key
             values["sealed_key"] = row.sealed_key
-        if said := fault(row):
-            raise serializers.ValidationError(said)
+        if found := faults(row):
+            raise serializers.ValidationError({("api_key" if name == "key" else name): found[name] for name in found})
         return values | {"found": {}, "tested_at": None}  # the test was of the old settings
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from agents.llm.stored_endpoints import fault
+from agents.llm.stored_endpoints import faults
 from agents.models import Connection
 
 
@@ -51,5 +51,6 @@ class ConnectionForm(forms.ModelForm):
         elif moved and self.instance.sealed_key:
             self.add_error("key", "The address is another one: enter the key again.")
         super()._post_clean()  # type: ignore[misc]
-        if not self.errors and (said := fault(self.instance)):
-            self.add_error(None, said)
+        for name, said in faults(self.instance).items():
+            if name not in self.errors:
+                self.add_error(name, said)

@@ -1,5 +1,6 @@
 """The connections that admins have set up, as endpoints that can be called. Shell."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from agents.llm.usage import Prices
@@ -49,13 +50,21 @@ def names() -> list[str]:
     return list(Connection.objects.filter(kind=Connection.Kind.LLM).values_list("name", flat=True))
 
 
-def fault(connection: Connection) -> str:
-    """What is wrong with its settings, as a sentence; "" where nothing is."""
-    for name, most in MOST.items():
-        if not getattr(connection, name) <= most:
-            return f"{name.capitalize()} is at most {most:,}."
-    try:
-        endpoint_of(connection)
-    except ValueError as error:
-        return f"{str(error)[:1].upper()}{str(error)[1:]}."
-    return ""
+def faults(connection: Connection) -> dict[str, str]:
+    """What is wrong with its settings, a sentence for each that is; the endpoint itself is asked one after the other,
+    as it says only what it meets first."""
+    from agents.llm.calls import Endpoint
+
+    found = {name: f"At most {most:,}." for name, most in MOST.items() if not getattr(connection, name) <= most}
+    found |= {name: "More than 0." for name in MOST if not getattr(connection, name) > 0}
+    asked: dict[str, Callable[[], object]] = {
+        "base_url": lambda: Endpoint(connection.base_url, connection.model),
+        "key": lambda: Endpoint("http://localhost", connection.model, connection.key),
+        "price_prompt": lambda: _prices(connection),
+    }
+    for name, ask in asked.items():
+        try:
+            ask()
+        except ValueError as error:
+            found[name] = f"{str(error)[:1].upper()}{str(error)[1:]}."
+    return found

@@ -428,11 +428,26 @@ def test_a_stored_key_stays_where_none_is_typed_and_goes_to_no_other_address(adm
         ({"base_url": "ftp://example.org"}, "Base_url must be an http or https address"),
         ({"base_url": "https://a:b@example.org/v1"}, "must not contain a user name"),
         ({"price_prompt": "1"}, "Give both prices, or none of them"),
-        ({"concurrency": "0"}, "must be more than 0"),
+        ({"concurrency": "0"}, "More than 0"),
+        ({"timeout": "3601"}, "At most 3,600"),
+        ({"timeout": "nan"}, "Enter a number"),
+        ({"key": "a\u00e9"}, "The key has characters that no key has"),
     ],
 )
 def test_what_is_wrong_with_a_connection_is_said(admin, changes: dict[str, str], said: str) -> None:
     assert said in admin.post("/connections/", FIELDS | changes).content.decode()
+    assert not Connection.objects.exists()
+
+
+def test_all_that_is_wrong_with_a_connection_is_said_at_once_each_at_its_field(admin) -> None:
+    wrong = {"name": "two words", "base_url": "ftp://example.org", "model": "", "price_prompt": "-1"}
+    wrong |= {"price_completion": "1", "timeout": "0", "attempts": "21", "key": "a\u00e9"}
+    errors = admin.post("/connections/", FIELDS | wrong).context["form"].errors
+    assert set(errors) == set(wrong) - {"price_completion"}
+    assert all(len(said) == 1 for said in errors.values())
+    body = {"name": "mine", "base_url": "ftp://example.org", "model": "m", "attempts": 21, "api_key": "a\u00e9"}
+    answer = admin.post("/api/connections/", body, content_type="application/json")
+    assert (answer.status_code, set(answer.json())) == (400, {"base_url", "attempts", "api_key"})
     assert not Connection.objects.exists()
 
 
