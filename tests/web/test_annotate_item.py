@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 from django.test import Client
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from annotations.desk import moving_on
 from annotations.dom.generated import list_page
@@ -78,6 +78,43 @@ def test_what_is_missing_is_said_and_shown_when_it_is_submitted(app_server, page
     press(page, "ArrowRight x k Control+Enter")
     expect(page.locator("#problems")).to_contain_text("Not submitted yet")
     expect(page.locator(".part-row:focus")).to_have_attribute("aria-label", "Part 2, steps 2–3")
+
+
+@pytest.mark.slow
+def test_what_nobody_has_edited_is_submitted_only_if_that_is_meant(app_server, page, sign_in) -> None:
+    assignment = begun()
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#ask")).to_contain_text("Nothing has been changed here yet")
+    page.keyboard.press("Escape")
+    expect(page.locator("#ask")).to_be_hidden()
+    assignment.refresh_from_db()
+    assert assignment.state == Assignment.State.IN_PROGRESS
+    press(page, "Control+Enter Enter")
+    page.wait_for_url(app_server.url("/annotate/"))
+    assignment.refresh_from_db()
+    assert assignment.state == Assignment.State.SUBMITTED
+
+
+@pytest.mark.slow
+def test_until_an_item_is_read_there_are_lines_in_the_place_of_its_texts(app_server, page, sign_in) -> None:
+    assignment = begun()
+    sign_in(assignment.user)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/document/", hold)
+    page.goto(app_server.url(f"/annotate/assignments/{assignment.pk}/"))
+    lines = page.locator(".to-come")
+    expect(lines).to_have_count(4)
+    assert all(box["height"] > 20 for box in (line.bounding_box() for line in lines.all()))
+    expect(page.locator("#submit")).to_be_disabled()
+    held[0].continue_()
+    expect(lines).to_have_count(0)
+    expect(page.locator(".card")).to_have_count(6)
 
 
 @pytest.mark.slow

@@ -77,6 +77,9 @@ def test_tasks_become_a_release_by_keys_alone(app_server: AppServer, page: Page,
             page.keyboard.type("Find a hotel there for us.")
             press(page, "Escape")
         page.keyboard.press("Control+Enter")
+        if stage == "decompose":  # as it came, which is asked about
+            expect(page.locator("#ask")).to_be_visible()
+            page.keyboard.press("Enter")
         arrive(page, "/annotate/$")
     sign_in(reviewer)
     page.goto(app_server.url("/annotate/"))

@@ -22,6 +22,7 @@ const element = (/** @type {string} */ id) => the(document, `#${id}`);
 const journal = new Journal(`${data.user}/${data.id}`);
 const doc = new AnnotationDocument(await read());
 const kept = await journal.open();
+for (const lines of document.querySelectorAll(".to-come")) lines.remove();
 if (doc.about.writable && !doc.about.token)
   await call(`${data.url}take/`, {}).then(({ token }) => (doc.about.token = token), refuseToWrite);
 
