@@ -10,10 +10,13 @@ from axe_playwright_python.sync_playwright import Axe
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from playwright.sync_api import APIResponse, Page
 
+from agents.models import Run
 from annotations.models import Campaign, Invite
+from evaluation.models import Study
 from tests import factories
 from tests.app_server import AppServer
 from tests.web.test_page_permissions import PAGES, address, make_world_of_pages
+from tests.web.test_pages_studies import add_scores, make_study
 from tests.web.world import World
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -112,6 +115,28 @@ def made_to_scroll(campaign: Campaign) -> Campaign:
         factories.make_session(campaign, steps=1)
         factories.make_conversation(turns=1, steps=1, dataset=campaign.source)
     return campaign
+
+
+def test_a_recipe_that_has_been_compared_keeps_nobody_out(
+    app_server: AppServer, page: Page, sign_in, in_thread
+) -> None:
+    """Its page has a plot and links that one without runs has not."""
+    study, run = in_thread(make_compared)
+    sign_in(in_thread(lambda: factories.make_user("admin", study.project)))
+    url = reverse("recipe", args=[run.recipe["name"]])
+    page.goto(app_server.url(url), wait_until="load")
+    assert page.locator(f'a[href="/runs/{run.pk}/"]').count()
+    found = list(violations(page, url))
+    assert found == [], "\n".join(found)
+
+
+def make_compared() -> tuple[Study, Run]:
+    study, run = make_study()
+    others = [factories.make_run(run.dataset, split="train", state="done", recipe=run.recipe) for _ in range(4)]
+    for one in (run, *others):
+        one.studies.add(study)
+        add_scores(one, turn_success=0.4, step_success=0.5)
+    return study, run
 
 
 def test_nobody_is_kept_out_before_signing_in(app_server: AppServer, page: Page) -> None:
