@@ -10,7 +10,7 @@ import torch
 
 from agents.training.fit.loop import train
 from agents.training.fit.weights import load_model, load_tokenizer
-from agents.training.kinds.language import padded
+from agents.training.kinds.language import labelled_logits, padded
 from agents.training.kinds.preferences import PreferenceTask, answer_log_probs, dpo_loss
 from agents.training.settings import CausalSettings, make_settings, read_settings
 from tests.agents.training_world import text_pairs
@@ -61,7 +61,7 @@ def margins(task: PreferenceTask) -> list[float]:
     """Of each pair how much more the model prefers its right answer than the reference does."""
     batch = task.batch(0, range(task.size))
     with torch.inference_mode():
-        said = answer_log_probs(task.model.eval(), batch["input_ids"], batch["attention_mask"], batch["labels"])
+        said = answer_log_probs(task.model.eval(), batch)
     chosen, rejected = said.chunk(2)
     before = batch["reference"]
     return ((chosen - before[0]) - (rejected - before[1])).tolist()
@@ -87,9 +87,13 @@ def test_an_answer_is_as_likely_as_its_tokens_one_after_the_other(base: str) -> 
         rows = [prompt + answer, prompt * 3]  # another row, so that this one is padded
         ids, mask = padded(rows, tokenizer.pad_token_id)
         labels, _ = padded([[-100] * len(prompt) + answer, [-100] * len(prompt * 3)], -100)
-        said = answer_log_probs(model, ids, mask, labels)
-    assert float(said[0]) == pytest.approx(by_hand, rel=1e-4)
-    assert float(said[1]) == 0.0
+        batch = {"input_ids": ids, "attention_mask": mask, "labels": labels}
+        for some in (True, False):
+            said = answer_log_probs(model, batch, some=some)
+            assert float(said[0]) == pytest.approx(by_hand, rel=1e-4)
+            assert float(said[1]) == 0.0
+        made = [labelled_logits(model, batch, some=some)[0] for some in (True, False)]
+    assert made[0].shape == made[1].shape == (2, len(answer), model.config.vocab_size)
 
 
 def test_at_the_start_the_model_is_its_reference(base: str, tmp_path: Path) -> None:

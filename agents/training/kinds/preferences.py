@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agents.training.fit.loop import TrainingError
-from agents.training.kinds.language import IGNORED, CausalTask, padded
+from agents.training.kinds.language import IGNORED, CausalTask, labelled_logits, padded
 from agents.training.samples.pairs import Lines
 from agents.training.samples.tokens import PromptAndAnswer, Samples
 from agents.training.settings import CausalSettings
@@ -34,13 +34,13 @@ def dpo_loss(
 
 
 def answer_log_probs(
-    model: "torch.nn.Module", ids: "torch.Tensor", mask: "torch.Tensor", labels: "torch.Tensor"
+    model: "torch.nn.Module", batch: dict[str, "torch.Tensor"], *, some: bool = False
 ) -> "torch.Tensor":
-    """The log probability of each row's answer: the sum over its tokens, those with a label."""
+    """The log probability of each row's answer: the sum over its tokens, those with a label. `some`: as in
+    `labelled_logits`."""
     import torch
 
-    logits = model(input_ids=ids, attention_mask=mask).logits[:, :-1].float()
-    wanted = labels[:, 1:]
+    logits, wanted = labelled_logits(model, batch, some=some)
     counted = wanted != IGNORED
     each = torch.log_softmax(logits, -1).gather(-1, wanted.masked_fill(~counted, 0).unsqueeze(-1)).squeeze(-1)
     return (each * counted).sum(-1)
@@ -77,7 +77,7 @@ class PreferenceTask(CausalTask):
         return float(batch["reference"].shape[1])
 
     def loss(self, model: "torch.nn.Module", batch: dict[str, "torch.Tensor"]) -> "torch.Tensor":
-        said = answer_log_probs(model, batch["input_ids"], batch["attention_mask"], batch["labels"])
+        said = answer_log_probs(model, batch, some=self.makes_some_logits)
         chosen, rejected = said.chunk(2)
         return dpo_loss(chosen, rejected, batch["reference"][0], batch["reference"][1], self.beta)
 
@@ -114,7 +114,7 @@ class PreferenceTask(CausalTask):
         model.to(device).eval()  # an adapter adds nothing yet: its second matrix is 0
         with torch.inference_mode():
             moved = {name: tensor.to(device) for name, tensor in rows.items()}
-            said = answer_log_probs(model, moved["input_ids"], moved["attention_mask"], moved["labels"])
+            said = answer_log_probs(model, moved, some=self.makes_some_logits)
         return said.view(2, -1).T.tolist()
 
 
