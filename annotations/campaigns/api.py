@@ -202,8 +202,9 @@ class CampaignWorkActions(viewsets.GenericViewSet):
     @extend_schema(request=GiveRequestSerializer, responses=GivenSerializer, parameters=[idempotency.PARAMETER])
     @action(detail=True, methods=["post"], url_path="work/give")
     def give(self, request: Request, pk: str) -> Response:
-        """Give items to a person, in place of somebody who has not begun them, as an admin. What cannot be given stays
-        with whoever has it, and the answer says why."""
+        """Give items to a person, in place of somebody who has them, as an admin. What was written goes along, and its
+        history says by whom. What cannot be given stays with whoever has it, as what they have open right now, and the
+        answer says why."""
         found, asked = self._work("manage"), _asked_in(request, GiveRequestSerializer)
 
         def work() -> Response:

@@ -1,4 +1,5 @@
-"""Giving items to people by name: planning who would get what, doing it, handing over what somebody has not begun."""
+"""Giving items to people by name: planning who would get what, doing it, handing over what somebody has: what was done
+stays."""
 
 from collections import Counter
 from collections.abc import Container, Iterable
@@ -8,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
 
-from annotations.models import Assignment, Campaign, Item, Stage
+from annotations.models import Assignment, Campaign, Edit, Item, Stage
 from annotations.models.work.queue import ItemQuerySet
 
 
@@ -33,11 +34,11 @@ class AssignmentPlan:
         return sorted(counts.items())
 
 
-def _unfit(person: User, item: Item, holders: Container[int], sees_test: bool) -> str:
+def _unfit(person: User, item: Item, holders: Container[int], writers: Container[int], sees_test: bool) -> str:
     """Why somebody may have no place of an item, by the keys of `REFUSED`; "" where they may."""
     if person.pk in holders:
         return "held"
-    if item.subject is not None and item.subject.user_id == person.pk:
+    if item.subject is not None and (item.subject.user_id == person.pk or person.pk in writers):
         return "own"
     return "gold" if item.session.split.startswith("test") and not sees_test else ""
 
@@ -51,10 +52,11 @@ class _People:
         self._sees_test = {person: campaign.project.shows_gold(person, "test") for person in self._weights}
         self._cap = order.cap
 
-    def next_for(self, item: Item, holders: set[int]) -> User | str:
+    def next_for(self, item: Item, holders: set[int], writers: Container[int]) -> User | str:
         """The person who has fewest items for their weight among those who may have a place of the item, counted as
         given to them; or, where nobody may, the reason by its key in `REFUSED`."""
-        whys = {person: _unfit(person, item, holders, self._sees_test[person]) for person in self._weights}
+        sees = self._sees_test
+        whys = {person: _unfit(person, item, holders, writers, sees[person]) for person in self._weights}
         fit = [person for person, why in whys.items() if not why]
         if not fit:
             return "gold" if "gold" in whys.values() else "people"
@@ -72,11 +74,13 @@ def plan(campaign: Campaign, stage: str, items: Iterable[Item], order: Order) ->
     Nobody gets an item twice, their own rewrite to verify, a test split whose gold they may not see, or more than the
     cap, what they have had already included. Items come with `assignments`, `session` and `subject` loaded.
     """
+    items = list(items)
     made, people = AssignmentPlan(), _People(campaign, stage, order)
+    writers = Edit.objects.writers_of(item.pk for item in items)
     for item in items:
         holders = {one.user_id for one in item.taken()}
         for _ in range(order.overlap - len(holders)):
-            chosen = people.next_for(item, holders)
+            chosen = people.next_for(item, holders, writers.get(item.pk, ()))
             if isinstance(chosen, str):
                 made.unfilled[chosen] += 1
             else:
@@ -101,8 +105,8 @@ def assign(campaign: Campaign, stage: str, items: QuerySet[Item], order: Order) 
 
 
 class Handover:
-    """Gives chosen items of a campaign to one person, in place of somebody who has not begun them. An item that cannot
-    be given stays with whoever has it."""
+    """Gives chosen items of a campaign to one person, in place of somebody who has them. What was written goes along,
+    and stays theirs who wrote it; an item that cannot be given stays with whoever has it."""
 
     def __init__(self, campaign: Campaign, person: User) -> None:
         self._person = person
@@ -112,29 +116,33 @@ class Handover:
     @transaction.atomic
     def of(self, chosen: ItemQuerySet) -> Counter[str]:
         """Give the chosen items; how many were given (under "") and how many were not, by their key in `REFUSED`."""
+        held = Assignment.objects.active().filter(item__in=chosen.order_by())
+        list(held.order_by("pk").lock())  # before their items, as whoever is at work does
         locked = list(chosen.order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True))
-        return Counter(self._give(item) for item in Item.objects.filter(pk__in=locked).for_planning())
+        items = list(Item.objects.filter(pk__in=locked).for_planning())
+        writers = Edit.objects.writers_of(item.pk for item in items)
+        return Counter(self._give(item, writers.get(item.pk, ())) for item in items)
 
-    def _give(self, item: Item) -> str:
-        if why := self._why_not(item):
+    def _give(self, item: Item, writers: Container[int]) -> str:
+        if why := self._why_not(item, writers):
             return why
-        slot = item.free_slot()
-        if slot is None:
-            itself = Item.objects.filter(pk=item.pk)
-            if untouched := Assignment.objects.not_begun(itself).order_by("-slot").first():
-                Assignment.objects.filter(pk=untouched.pk).take_back(itself)
-                slot = item.free_slot()
-        if slot is None:
+        if (slot := item.free_slot()) is not None:
+            item.hand(self._person, slot)
+            return ""
+        one = item.to_hand_on()
+        if one is None:
             return "begun"
-        item.hand(self._person, slot)
+        item.hand_on(one, self._person)
         return ""
 
-    def _why_not(self, item: Item) -> str:
+    def _why_not(self, item: Item, writers: Container[int]) -> str:
         if item.state != Item.State.OPEN:
             return "closed"
         if item.stage not in self._stages:
             return "role"
-        return _unfit(self._person, item, {one.user_id for one in item.taken()}, self._sees_test)
+        if Assignment.objects.active().filter(item__subject__item=item, user=self._person).exists():
+            return "judges"
+        return _unfit(self._person, item, {one.user_id for one in item.taken()}, writers, self._sees_test)
 
 
 REFUSED = {
@@ -142,6 +150,7 @@ REFUSED = {
     "role": "are of a stage that this person's role does not do",
     "held": "are theirs already",
     "own": "verify their own work",
+    "judges": "are verified by this person",
     "gold": "are of a test split whose gold they may not see",
-    "begun": "were begun by others",
+    "begun": "are being worked on right now, or were handed in",
 }

@@ -4,8 +4,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotations.campaigns.assigning import REFUSED
 from annotations.models import Assignment, Campaign, Item, Session
 from tests import factories
+from tests.annotations.test_work_sending_back import Chain
 from tests.annotations.work_world import make_rewrite
 from tests.signed_in import client_of
 from tests.web.api_schema import api_schema
@@ -117,10 +119,24 @@ def test_what_was_not_begun_is_given_to_another_and_the_rest_stays(campaign, adm
     wanted = {"items": [item.pk for item in items], "person": "bert"}
     answer = post(admin, campaign, "give", **wanted)
     check_answer(schema, "campaigns/{}/work/give/", answer, 200, "post")
-    begun = {"why": "begun", "said": "were begun by others", "items": 1}
+    begun = {"why": "begun", "said": REFUSED["begun"], "items": 1}
     assert answer.json() == {"given": 2, "stayed": [begun]}
     assert {one.item_id for one in Assignment.objects.active().filter(user=bert)} == {items[0].pk, items[2].pk}
     assert {one["why"] for one in post(admin, campaign, "give", **wanted).json()["stayed"]} == {"begun", "held"}
+
+
+def test_returned_cuts_of_who_is_away_are_given_with_all_that_was_done(campaign, admin) -> None:
+    chain = Chain()
+    campaign = chain.session.campaign
+    admin, other = (
+        client_of(factories.make_user("admin", campaign.project)),
+        factories.make_user("annotator", campaign.project, username="other"),
+    )
+    chain.judge("return", "cut-misplaced")
+    key = chain.decomposition.item_id
+    assert post(admin, campaign, "give", items=[key], person="other").json() == {"given": 1, "stayed": []}
+    mended = chain.fresh(chain.decomposition)
+    assert (mended.user, mended.review, mended.round) == (other, "returned", 2)
 
 
 def test_the_same_key_gives_once(campaign, admin) -> None:

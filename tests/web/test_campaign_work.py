@@ -135,7 +135,7 @@ def test_what_was_not_begun_is_given_to_another_and_the_rest_stays(campaign: Cam
     wanted = {"person": bert.pk, "item": [item.pk for item in items]}
     said = " ".join(source(admin.post(f"{address(campaign)}?q=", wanted, follow=True)).split())
     assert "bert has 2 items more." in said
-    assert "1 item stayed: they were begun by others." in said
+    assert "1 item stayed: they are being worked on right now, or were handed in." in said
     idle.refresh_from_db()
     begun.refresh_from_db()
     assert (idle.state, begun.state, begun.user) == ("released", "in_progress", anna)

@@ -32,6 +32,7 @@ def item(request: HttpRequest, pk: int) -> HttpResponse:
         "blocks": guidelines.blocks(guideline.text) if guideline else [],
         "queue": _queue(request, found),
         "returns": found.returns(),
+        "others": found.others_who_wrote(),
         "data": _data(request, found),
     }
     return render(request, "annotate/item.html", context)

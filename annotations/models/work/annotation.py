@@ -16,6 +16,7 @@ class Annotation(models.Model):
     """
 
     item: Any
+    user_id: int
     parts: Any
     edits: Any
     proposals: Any
@@ -74,6 +75,11 @@ class Annotation(models.Model):
     def is_as_at(self, version: int) -> bool:
         """Whether its parts say what they said at an earlier version; spaces do not count."""
         return _texts_by_step(self.contents_at(version)) == _texts_by_step(self.contents())
+
+    def others_who_wrote(self) -> list[str]:
+        """The names of people who wrote in it before it was given to whoever has it now."""
+        rows = self.edits.filter(is_carried=False).exclude(user=self.user_id).order_by("user__username")
+        return list(rows.values_list("user__username", flat=True).distinct())
 
     def keep_proposal(
         self, kind: str, model_name: str, parts: list[dict[str, Any]], left_out: list[str] | None = None

@@ -57,6 +57,15 @@ class EditQuerySet(models.QuerySet["Edit"]):
         changing = changing.exclude(before__isnull=True, after__isnull=True)
         return stacks(changing.order_by("version").values_list("pk", "undoes_id"))
 
+    def writers_of(self, verifications: Iterable[int]) -> dict[int, set[int]]:
+        """Keys of the people who wrote what each of these items judges: others than who has it now, where it was given
+        on."""
+        found: dict[int, set[int]] = defaultdict(set)
+        rows = self.filter(assignment__verified_as__in=list(verifications), is_carried=False).order_by()
+        for item, user in rows.values_list("assignment__verified_as", "user").distinct():
+            found[item].add(user)
+        return found
+
     def accepted_proposals(self) -> set[int]:
         """Proposals that were accepted by an edit of one annotation which is not taken back."""
         rows = self.filter(Q(proposal__isnull=False) | Q(undoes__isnull=False)).order_by("version")

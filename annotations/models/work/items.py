@@ -14,6 +14,8 @@ from annotations.models.work.sessions import Session
 if TYPE_CHECKING:
     from annotations.models.work.assignments import Assignment
 
+UNTOUCHED = ("assigned", 1, 0)  # state, round and version of a place that nobody has begun
+
 
 class Item(models.Model):
     """A piece of work: one stage of one session; verification has one for every rewrite that was submitted."""
@@ -74,6 +76,26 @@ class Item(models.Model):
         made = self.assignments.create(user=user, slot=slot, guideline=self.session.campaign.guidelines.first())
         made.begin()
         return made
+
+    def to_hand_on(self) -> "Assignment | None":
+        """The place of it that may be given to somebody else and lose nothing: one that nobody has begun, else one that
+        was returned, else one that waits or was left. None that is open right now, whose last words are on their way.
+        """
+        places = self.assignments.filter(state__in=("assigned", "in_progress", "waiting")).order_by("-slot")
+        free = [one for one in places if not one.is_leased]
+        begun = {one: (one.state, one.round, one.version) != UNTOUCHED for one in free}
+        return min(free, key=lambda one: (begun[one], one.review != one.Reviewed.RETURNED), default=None)
+
+    def hand_on(self, held: "Assignment", user: Account) -> None:
+        """Give a locked place of it that nobody has open to another person, with the parts, the edits, which stay
+        theirs who made them, and what was said of them. What holds no words of its author is given anew, as nobody has
+        begun it, or as it is a verification, whose verdicts stay theirs who gave them."""
+        if (held.state, held.round, held.version) == UNTOUCHED or self.stage == Stage.VERIFY:
+            held.free_place()
+            self.hand(user, held.slot)
+        else:
+            waits = held.state == held.State.WAITING
+            held.write(user=user, state=held.state if waits else held.State.ASSIGNED, **held.FREE)
 
     def move_to(self, state: str) -> None:
         self.state = state
