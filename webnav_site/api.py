@@ -32,6 +32,7 @@ from evaluation.explaining.api import ExplainingViewSet
 from evaluation.guard.api import GuardForecastViewSet, GuardOfDatasetViewSet
 from evaluation.judges.api import JudgesOfStudyViewSet, JudgeVerdictViewSet, JudgingViewSet
 from evaluation.reviews.api import ReviewQueueViewSet, ReviewViewSet
+from evaluation.reviews.question_api import QuestionViewSet
 from evaluation.studies import api as evaluation
 from evaluation.studies.home_api import HomeView
 from evaluation.studies.taking_part.showing_api import DemonstrationViewSet
@@ -90,6 +91,7 @@ router.register("shards", evaluation.ShardViewSet)
 router.register("scores", evaluation.ScoreViewSet)
 router.register("reviews", ReviewViewSet)
 router.register("review-queues", ReviewQueueViewSet)
+router.register("questions", QuestionViewSet)
 router.register("judgings", JudgingViewSet, basename="judging")
 router.register("explanations", ExplainingViewSet, basename="explanation")
 router.register("judge-verdicts", JudgeVerdictViewSet)

@@ -2,17 +2,20 @@
 each is judged, and progress."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Self
 
 from django.conf import settings
-from django.db import models
-from django.db.models import Case, Count, Exists, F, OuterRef, Q, When
+from django.core.exceptions import PermissionDenied
+from django.db import models, transaction
+from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, Subquery, When
 from django.db.models.functions import Coalesce
+from django.utils import timezone
 
 from agents.models import Trajectory, TrajectoryStep
 from annotations.models import Project
 from annotations.models.accounts.projects import Account
-from evaluation.models.reviews import Review, ReviewQuerySet
+from evaluation.models.reviews import BadReview, Review, ReviewQuerySet
 from evaluation.models.studies import Study
 
 
@@ -107,13 +110,22 @@ class ReviewQueue(models.Model):
         told: Any = ({"trajectory_id": of_step.get(key, key), "step_id": key if of_step else None} for key in keys)
         ReviewTask.objects.bulk_create(ReviewTask(queue=self, place=place, **about) for place, about in enumerate(told))
 
-    def put(self, step: TrajectoryStep, asked_by: Account, question: str) -> None:
+    def put(self, step: TrajectoryStep, asked_by: Account, question: str) -> "ReviewTask":
         """Ask about one more step, or about one that is asked about in other words."""
         told = {"trajectory": step.trajectory, "asked_by": asked_by, "question": question}
-        place = {"place": self.tasks.count()}
-        self.tasks.update_or_create(step=step, defaults=told, create_defaults=told | place)
+        told |= {"asked_at": timezone.now(), "seen_at": None}
+        last = self.tasks.aggregate(last=Max("place", default=-1))["last"]
+        task, _ = self.tasks.update_or_create(step=step, defaults=told, create_defaults=told | {"place": last + 1})
+        self.count_anew()
+        return task
+
+    def count_anew(self) -> None:
+        """Count what a queue of questions asks of; one without any goes."""
         self.population, self.said_right = self.tasks.count(), self.tasks.filter(step__success=True).count()
-        self.save(update_fields=["population", "said_right"])
+        if self.population:
+            self.save(update_fields=["population", "said_right"])
+        else:
+            self.delete()
 
     def reviews(self) -> ReviewQuerySet:
         """The reviews of what it asks of."""
@@ -141,8 +153,27 @@ class ReviewTaskQuerySet(models.QuerySet["ReviewTask"]):
 
     def questions(self, trajectory: Trajectory) -> Self:
         """Those by which somebody asks the team about a step of a trajectory, in order."""
-        asked = self.filter(trajectory=trajectory).exclude(question="")
-        return asked.select_related("step", "asked_by").defer("step__trace").order_by("place")
+        return self.filter(trajectory=trajectory).of_questions().order_by("place")
+
+    def of_questions(self) -> Self:
+        """Questions to the team, each with `answers`, how many other people have judged its step since, and
+        `answered_at`, when the last of them did."""
+        since = Review.objects.standing().filter(step=OuterRef("step"), changed_at__gte=OuterRef("asked_at"))
+        others = since.exclude(reviewer=OuterRef("asked_by"))
+        last = others.order_by("-changed_at").values("changed_at")[:1]
+        found = self.exclude(question="").annotate(
+            answers=Coalesce(others.counted("step"), 0), answered_at=Subquery(last, output_field=models.DateTimeField())
+        )
+        return found.select_related("step", "asked_by", "queue").defer("step__trace")
+
+    def answered(self, is_so: bool = True) -> Self:
+        """Of questions, those that somebody has answered, or nobody."""
+        return self.filter(answers__gt=0) if is_so else self.filter(answers=0)
+
+    def answered_for(self, user: Account) -> Self:
+        """Questions of this person with an answer that they have not read, the newest answer first."""
+        mine = self.of_questions().filter(asked_by=user).answered()
+        return mine.exclude(seen_at__gte=F("answered_at")).order_by("-answered_at")
 
     def left_for(self, user: Account) -> Self:
         """Tasks that this person may still judge, in order."""
@@ -155,6 +186,8 @@ class ReviewTask(models.Model):
     """A step, or a whole trajectory, that people are asked to judge."""
 
     given: int  # where it is `counted`
+    answers: int  # of a question: `of_questions`
+    answered_at: datetime | None
 
     queue = models.ForeignKey(ReviewQueue, models.CASCADE, related_name="tasks")
     trajectory = models.ForeignKey(Trajectory, models.CASCADE, related_name="review_tasks")
@@ -169,6 +202,8 @@ class ReviewTask(models.Model):
     place = models.PositiveIntegerField()
     question = models.TextField(blank=True, help_text="What somebody asks the team about the step.")
     asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
+    asked_at = models.DateTimeField(null=True, blank=True, help_text="When the question was asked.")
+    seen_at = models.DateTimeField(null=True, blank=True, help_text="When who asked last read the answers.")
 
     objects = ReviewTaskQuerySet.as_manager()
 
@@ -185,11 +220,34 @@ class ReviewTask(models.Model):
         about = f"step {self.step_id}" if self.step_id else f"trajectory {self.trajectory_id}"
         return f"{self.place + 1}: {about}"  # the step would be read whole, with its trace
 
-    @property
-    def asked(self) -> dict[str, Any]:
+    def asked(self, viewer: Account) -> dict[str, Any]:
         """The question as the replay page reads it."""
         by = self.asked_by.get_username() if self.asked_by else "somebody"
-        return {"seq": self.step.seq if self.step else None, "by": by, "question": self.question}
+        own = self.asked_by_id == viewer.pk
+        unread = self.answered_at is not None and (self.seen_at is None or self.seen_at < self.answered_at)
+        told = {"seq": self.step.seq if self.step else None, "by": by, "question": self.question}
+        may = {"may_withdraw": own and not self.answers, "unread": own and unread}
+        return told | may | {"own": own, "answers": self.answers}
+
+    def see(self, by: Account) -> None:
+        """Who asked has read the answers."""
+        self._check_own(by)
+        self.seen_at = timezone.now()
+        self.save(update_fields=["seen_at"])
+
+    @transaction.atomic
+    def take_back(self, by: Account) -> None:
+        """Who asked withdraws the question. BadReview where somebody has answered it."""
+        self._check_own(by)
+        queue = ReviewQueue.objects.select_for_update().get(pk=self.queue_id)
+        if ReviewTask.objects.filter(pk=self.pk).of_questions().answered().exists():
+            raise BadReview("Somebody has answered: the question stays, with what they said.")
+        self.delete()
+        queue.count_anew()
+
+    def _check_own(self, by: Account) -> None:
+        if self.asked_by_id != by.pk:
+            raise PermissionDenied("Only who asked a question withdraws it, or is told of its answers.")
 
 
 def _reviews_of_task() -> tuple[ReviewQuerySet, ReviewQuerySet]:

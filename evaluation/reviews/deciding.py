@@ -9,7 +9,6 @@ from django.db.models import Exists, OuterRef, QuerySet
 from agents.models import Trajectory, TrajectoryStep
 from annotations.access import rules
 from annotations.models import Project
-from annotations.models.choices import MAX_REASON
 from evaluation.models import BadReview, Review, ReviewQueue, ReviewReason, ReviewTask, Study
 from evaluation.models.page_regions import BadRegion, PageRegion
 from evaluation.models.review_queues import ReviewQueueQuerySet
@@ -57,29 +56,6 @@ class SaidOfStep(NamedTuple):
             return None if self.region is None else PageRegion.read(self.region)
         except BadRegion as error:
             raise BadReview(str(error)) from error
-
-
-class TeamQuestion(NamedTuple):
-    """What somebody asks the reviewers of a project about step `seq` of a trajectory."""
-
-    seq: int
-    words: str
-
-    def ask(self, user: User, found: Trajectory) -> ReviewQueue:
-        """Put the step into the queue of questions of its study. BadReview where that cannot be."""
-        require_may_review(user, found)
-        study, words = found.run.newest_study(), self.words.strip()
-        if not isinstance(study, Study):
-            raise BadReview("This run is of no study, whose reviewers could be asked.")
-        if not words or len(words) > MAX_REASON:
-            raise BadReview(f"A question has 1 to {MAX_REASON:,} characters.")
-        step = SaidOfStep(self.seq, "", None, "").step_of(found)
-        assert step is not None  # a number was given
-        with transaction.atomic():
-            Study.objects.select_for_update().get(pk=study.pk)  # one after the other: there is one queue
-            queue = ReviewQueue.objects.of_questions(study)
-            queue.put(step, user, words)
-        return queue
 
 
 class QueueProgress(NamedTuple):

@@ -60,6 +60,7 @@ def review_queue(request: HttpRequest, pk: int) -> HttpResponse:
         **progress_for(signed_in(request), queue)._asdict(),
         "may": rules.can(request.user, "review", queue.project),
         "found": found,
+        "questions": queue.tasks.of_questions().select_related("trajectory__conversation").order_by("place"),
         "known": found.calibration,
         "rates": run_rates(found.calibration, queue),
         "width": round(WIDTH * 100),

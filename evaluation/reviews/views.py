@@ -22,13 +22,13 @@ from annotations.text.amounts import whole
 from evaluation.models import BadReview, Review, ReviewReason, ReviewTask, ReviewVerdict
 from evaluation.reviews.deciding import (
     SaidOfStep,
-    TeamQuestion,
     give_review,
     reasons_for,
     require_may_read,
     require_may_review,
 )
 from evaluation.reviews.filters import ReviewFilter
+from evaluation.reviews.questions import TeamQuestion, questions_for
 from evaluation.scores.exporting import to_csv
 
 COLUMNS = (
@@ -65,7 +65,7 @@ def of_trajectory(request: HttpRequest, pk: int) -> JsonResponse:
             "verdicts": [{"key": key, "label": label} for key, label in ReviewVerdict.choices],
             "reasons": [_reason(one) for one in ReviewReason.objects.ensured_for(project).offered()] if may else [],
             "reviews": [_review_row(one, user.pk) for one in given.standing().with_people()],
-            "questions": [one.asked for one in ReviewTask.objects.questions(found)],
+            "questions": [one.asked(user) | _acts(one.pk) for one in ReviewTask.objects.questions(found)],
         }
     )
 
@@ -81,10 +81,21 @@ def ask_about_step(request: HttpRequest, pk: int) -> JsonResponse:
         sent = parse_json(request.body)
         if not isinstance(sent, dict) or type(sent.get("seq")) is not int or not isinstance(sent.get("question"), str):
             raise BadReview("Send the number of a step and a question.")
-        queue = TeamQuestion(sent["seq"], sent["question"]).ask(user, found)
+        asked = TeamQuestion(sent["seq"], sent["question"]).ask(user, found)
     except (BadJson, BadReview) as error:
         return JsonResponse({"error": str(error)}, status=400)
-    return JsonResponse({"queue": reverse("review-queue", args=[queue.pk])})
+    return JsonResponse({"queue": reverse("review-queue", args=[asked.queue_id])})
+
+
+@require_POST
+def change_question(request: HttpRequest, pk: int, act: str) -> JsonResponse:
+    """Withdraw a question of one's own, or note that one has read its answers. Errors as {error}."""
+    question = get_object_or_404(questions_for(signed_in(request)), pk=pk)
+    try:
+        (ReviewTask.take_back if act == "withdraw" else ReviewTask.see)(question, signed_in(request))
+    except BadReview as error:
+        return JsonResponse({"error": str(error)}, status=400)
+    return JsonResponse({})
 
 
 def _read_review(sent: Any) -> SaidOfStep:
@@ -99,6 +110,10 @@ def _read_review(sent: Any) -> SaidOfStep:
     if reason is not None and type(reason) is not int:
         raise BadReview("There is no such reason.")
     return SaidOfStep(seq, verdict, reason, comment, sent.get("region"))
+
+
+def _acts(question: int) -> dict[str, str]:
+    return {act: reverse(f"question-{act}", args=[question]) for act in ("withdraw", "seen")}
 
 
 def _reason(one: ReviewReason) -> dict[str, Any]:

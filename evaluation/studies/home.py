@@ -25,6 +25,7 @@ from annotations.models import Campaign, Dataset, Job
 from annotations.models.accounts.projects import Account
 from annotations.shown_progress import ShownProgress
 from evaluation.models import ReviewQueue, Score, Study
+from evaluation.reviews.questions import answered_for
 from evaluation.scores import tables
 from evaluation.studies.taking_part.showing import NAME as SHOWN
 from evaluation.studies.taking_part.talking import NAME as TALKED
@@ -63,6 +64,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
         "defects": defects_of(returned),
         "to_do": [(one, next(keys)) for one in to_do[:CARDS]],
         "to_judge": [(queue, left, next(keys)) for queue, left in judging],
+        "answered": answered_for(user),
         "more_to_do": len(to_do) > CARDS,
         "sentence": sentence(
             sum(one.count for one in to_do) + len(returned) + sum(left for _, left in judging),

@@ -15,6 +15,7 @@ from annotations.access.people import signed_in
 from annotations.campaigns.queue import waiting
 from annotations.models import Stage
 from annotations.shown_progress import ShownProgress
+from evaluation.reviews.questions import answered_for
 from evaluation.studies import home
 
 
@@ -37,6 +38,13 @@ class ToJudgeSerializer(serializers.Serializer):
     queue = serializers.IntegerField()
     study = serializers.IntegerField()
     left = serializers.IntegerField()
+
+
+class AnsweredSerializer(serializers.Serializer):
+    question = serializers.IntegerField(source="pk")
+    trajectory = serializers.IntegerField(source="trajectory_id")
+    seq = serializers.IntegerField(source="step.seq")
+    answered_at = serializers.DateTimeField()
 
 
 class UnderWaySerializer(serializers.Serializer):
@@ -71,6 +79,7 @@ class HomeSerializer(serializers.Serializer):
     returned = ReturnedSerializer(many=True, help_text="Work of theirs that was sent back; it comes first.")
     to_do = WaitingSerializer(many=True, help_text="By campaign and stage, what holds up others first.")
     to_judge = ToJudgeSerializer(many=True, help_text="Queues of review that ask them for steps.")
+    answered = AnsweredSerializer(many=True, help_text="Questions of theirs with answers that they have not read.")
     campaigns = ManagedSerializer(many=True, help_text="Open ones that they manage.")
     running = UnderWaySerializer(many=True, help_text="Studies and jobs of their projects: what runs, then what waits.")
     agents_ready = serializers.IntegerField()
@@ -97,6 +106,7 @@ class HomeView(APIView):
             "returned": returned,
             "to_do": to_do,
             "to_judge": [{"queue": queue.pk, "study": queue.study_id, "left": left} for queue, left in judging],
+            "answered": answered_for(user),
             "campaigns": [_managed(one, request) for one in home.campaigns(user)],
             "running": [
                 {"kind": kind, "id": row.pk, "name": str(row), "state": live.fields["state"], "says": _says(live)}

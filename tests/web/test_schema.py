@@ -87,6 +87,7 @@ def test_answers_are_what_the_schema_says(schema: dict[str, Any], split: str) ->
         "comments",
         "reviews",
         "review-queues",
+        "questions",
         "disputes",
         "curations",
         "judge-verdicts",

@@ -20,7 +20,7 @@ from annotations.models import (
 )
 from annotations.releases.checking import check_dataset
 from annotations.releases.releasing import make_release
-from evaluation.models import Review
+from evaluation.models import Review, ReviewQueue
 from evaluation.reviews.choosing import QueueDemand, make_queue
 from tests import factories
 
@@ -29,7 +29,17 @@ LISTS = (
     *("corrections", "turn-corrections"),
     *("snapshots", "screenshots", "rationales", "jobs", "memory-snippets", "exemplars", "workflows", "runs"),
     *("prompt-packs", "guard-rules"),
-    *("models", "trajectories", "studies", "shards", "scores", "reviews", "review-queues", "judge-verdicts"),
+    *(
+        "models",
+        "trajectories",
+        "studies",
+        "shards",
+        "scores",
+        "reviews",
+        "review-queues",
+        "questions",
+        "judge-verdicts",
+    ),
     *("campaigns", "sessions", "items", "assignments", "proposals", "verdicts", "bulk-accepts", "disputes", "comments"),
     "curations",
     "releases",
@@ -84,6 +94,7 @@ def make_world(split: str = "train") -> World:
     Step.objects.filter(pk=step.pk).update(screenshot=factories.make_screenshot(factories.PNG + dataset.name.encode()))
     trajectory = factories.make_trajectory(conversation=conversation)
     study = factories.make_study(project, [trajectory.run])
+    asked = ReviewQueue.objects.of_questions(study).put(trajectory.steps.first(), factories.make_user(), "Right, too?")
     member = Membership.objects.create(project=project, user=factories.make_user(), role="reader")
     train = conversation if split == "train" else factories.make_conversation(turns=0, dataset=dataset)
     keys = {
@@ -113,6 +124,7 @@ def make_world(split: str = "train") -> World:
         "shards": factories.make_shard(trajectory.run).pk,
         "scores": factories.make_score(trajectory.run).pk,
         "review-queues": make_queue(None, study, QueueDemand("random", 2, 1)).pk,
+        "questions": asked.pk,
         "judge-verdicts": factories.make_judge_verdict(trajectory).pk,
         "reviews": Review.objects.give(trajectory, trajectory.steps.first(), factories.make_user(), "gold_wrong").pk,
     }

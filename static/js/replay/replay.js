@@ -9,6 +9,7 @@ import { LiveFeed } from "./live.js";
 import { SnapshotPane, TABS } from "./snapshot.js";
 import { SidePane } from "./side.js";
 import { AWAITED, ReplayStore } from "./store.js";
+import { QuestionList } from "./questions.js";
 import { ReviewBar } from "./review.js";
 import { ConverseBox } from "./converse.js";
 
@@ -44,6 +45,7 @@ const reviews = new ReviewBar(element("review"), {
     hide: () => page.editor === null && page.hideRegion(),
   },
 });
+const questions = new QuestionList(element("questions"), { say, onWithdrawn: () => reviews.load() });
 const question = /** @type {HTMLDialogElement | null} */ (document.getElementById("ask-team"));
 const ask = question && new AskDialog(question, { url: data.ask_url, say, onAsked: () => reviews.load() });
 const held = new HeldBar(element("held"), {
@@ -85,6 +87,7 @@ async function select(seq, history = "push") {
   conversation.select(seq, previous);
   film.select(seq, previous);
   reviews.show(seq);
+  questions.show(seq);
   showDrive();
   showButtons();
   await showView(seq);
@@ -297,6 +300,7 @@ function onStatus(text, kind) {
 
 /** What was said is marked in the film strip; the keys are there once it is known who asks. */
 function onReviews() {
+  questions.take(reviews.questions);
   for (const [spec, label, run] of reviews.commands) bind(spec, label, run, { group: "Review" });
   for (let seq = 0; seq < store.total; seq += 1) film.review(seq, reviews.of(seq)[0]?.verdict);
 }

@@ -45,7 +45,7 @@ const MEANING = {
  *   reviews: Review[],
  *   alike: string,
  *   failed: Record<string, number>,
- *   questions: {seq: number | null, by: string, question: string}[],
+ *   questions: import("./questions.js").Question[],
  * }} Answer
  */
 
@@ -236,11 +236,7 @@ export class ReviewBar {
 
   /** What others said, each with the number of the region that they mean. @param {Review[]} others */
   #fillOthers(others) {
-    const asked = this.questions.filter(({ seq }) => seq === this.#subject);
-    const said = [
-      ...asked.map(({ by, question }) => `${by} asks: “${question}”`),
-      ...others.map((one) => (one.region ? `▭ ${this.#number(one)} ` : "") + words(one)),
-    ];
+    const said = others.map((one) => (one.region ? `▭ ${this.#number(one)} ` : "") + words(one));
     this.#others.textContent = this.#others.title = said.join(" · ");
     this.#chips.replaceChildren(...others.filter(({ region }) => region).map((one) => this.#chip(one)));
     this.#chips.hidden = !this.#chips.hasChildNodes();
