@@ -52,7 +52,7 @@
   /** @param {string} text @param {string} style */
   function label(text, style) {
     const chip = document.createElement("span");
-    chip.style.cssText = `position:absolute;${settings.chip};${style}`;
+    chip.style.cssText = `${settings.chip};${style}`;
     chip.style.fontSize = `${10 * larger}px`;
     chip.style.lineHeight = `${14 * larger}px`;
     chip.textContent = text;
@@ -83,26 +83,57 @@
     return far;
   }
 
-  /** The marks of one element: a box each, their chips side by side above the outermost. Candidates are many, so that
-   * their chips stay where they belong; the others give way to each other. @param {Element} node @param {PageMark[]} found @param {DOMRect[]} chips */
-  function drawMarks(node, found, chips) {
+  /** The marks of one element: a box each, their chips side by side outside of the outermost. @param {Element} node @param {PageMark[]} found @param {DOMRect[]} kept what no chip may cover @param {DOMRect[]} marked what it should not, where there is a place beside it */
+  function drawMarks(node, found, kept, marked) {
     const outer = Math.max(...found.map(({ kind }) => settings.looks[kind].distance + settings.looks[kind].width));
-    let shift = 0;
+    const row = document.createElement("div");
+    row.style.cssText = "position:absolute;display:flex;gap:2px";
     for (const mark of found) {
       const { colour, line, width, distance } = settings.looks[mark.kind];
       const thick = width * larger;
-      const frame = box(node, distance + thick, `border:${thick}px ${line} ${colour}`);
-      const chip = label(mark.label, `left:${shift + distance - outer}px;background:${colour}`);
-      if (rect(frame).top + window.scrollY > 16 * larger) chip.style.bottom = `calc(100% + ${outer - distance}px)`;
-      frame.append(chip);
-      if (mark.kind !== "candidate") {
-        const far = covered(rect(chip), chips);
-        chip.style.left = `${shift + far + distance - outer}px`;
-        shift += far;
-        chips.push(rect(chip));
-      }
-      shift += chip.offsetWidth + 2;
+      box(node, distance + thick, `border:${thick}px ${line} ${colour}`);
+      row.append(label(mark.label, `background:${colour}`));
     }
+    shadow.append(row);
+    const origin = rect(layer);
+    const [x, y] = chipPlace(rect(node), rect(row), outer * larger, kept, marked);
+    row.style.left = `${x - origin.left}px`;
+    row.style.top = `${y - origin.top}px`;
+    // Candidates are many, so that their chips give way to the others, and not to each other.
+    if (found.some(({ kind }) => kind !== "candidate")) kept.push(rect(row));
+  }
+
+  /** Where chips stand that are as large as `own`: above an element, below it or beside it, where the page has room and
+   * nothing is covered; else above it, or in its corner, where the page begins. @param {DOMRect} place @param {DOMRect} own @param {number} far @param {DOMRect[]} kept @param {DOMRect[]} better @returns {[number, number]} */
+  function chipPlace(place, own, far, kept, better) {
+    const left = Math.max(place.left - far, -window.scrollX);
+    const top = Math.max(place.top - far, -window.scrollY);
+    const above = place.top - far - own.height;
+    /** @type {[number, number][]} */
+    const places = [
+      [left, above],
+      [left, place.bottom + far],
+      [place.right + far + 2, top],
+      [place.left - far - own.width - 2, top],
+    ];
+    const onPage = places.filter(([x, y]) => isOnPage(x, y, own));
+    for (const others of [[...kept, ...better], kept]) {
+      const free = onPage.find(([x, y]) => !others.some((other) => meets(x, y, own, other)));
+      if (free) return free;
+    }
+    if (!isOnPage(left, above, own)) return [left, top];
+    return [left + covered(new DOMRect(left, above, own.width, own.height), kept), above];
+  }
+
+  /** @param {number} x @param {number} y @param {DOMRect} own */
+  function isOnPage(x, y, { width, height }) {
+    const [left, top] = [x + window.scrollX, y + window.scrollY];
+    return left >= 0 && top >= 0 && left + width <= root.scrollWidth && top + height <= root.scrollHeight;
+  }
+
+  /** @param {number} x @param {number} y @param {DOMRect} own @param {DOMRect} other */
+  function meets(x, y, { width, height }, other) {
+    return x < other.right && x + width > other.left && y < other.bottom && y + height > other.top;
   }
 
   /** Tell which of the gold and the predicted elements are above or below what is seen of the page. */
@@ -129,9 +160,12 @@
       const node = visible(mark.id);
       if (node) found.set(node, [...(found.get(node) ?? []), mark]);
     }
-    /** @type {DOMRect[]} */
-    const chips = [];
-    found.forEach((marked, node) => drawMarks(node, marked, chips));
+    const isMain = (/** @type {PageMark} */ { kind }) => kind !== "candidate";
+    /** What no chip may cover: the elements that are meant, then the chips that stand. @type {DOMRect[]} */
+    const kept = [];
+    const places = new Map([...found.keys()].map((node) => [node, rect(node)]));
+    found.forEach((marked, node) => marked.some(isMain) && kept.push(rect(node)));
+    found.forEach((marked, node) => drawMarks(node, marked, kept, [...places.values()]));
     const node = visible(pointedAt);
     if (node) box(node, 1, "background:#3b5bdb33;border:1px solid #3b5bdb");
     if (region) drawRegion(region);
@@ -147,8 +181,8 @@
     frame.style.top = `${y - window.scrollY - origin.top}px`;
     frame.style.width = `${width}px`;
     frame.style.height = `${height}px`;
-    const below = y + height + 20 < root.scrollHeight ? "top:100%" : "bottom:0"; // chips of marks are above elements
-    frame.append(label(text, `right:-3px;${below};background:${colour}`));
+    const below = y + height + 20 < root.scrollHeight || y < 20 ? "top:100%" : "bottom:100%"; // marks' are above first
+    frame.append(label(text, `position:absolute;right:-3px;${below};background:${colour}`));
     shadow.append(frame);
   }
 

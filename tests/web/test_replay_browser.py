@@ -43,8 +43,12 @@ def at(app_server, browser_context, page, sign_in, world):
 
 
 SHOWN = '[data-frame=page] iframe[style*="opacity: 1"]'
-CHIPS = """layer => [...layer.shadowRoot.querySelectorAll("span")].map(
-  (chip) => [chip.textContent, chip.parentElement.style.borderStyle])"""
+# The boxes of an element stand before the row of their chips.
+CHIPS = """layer => [...layer.shadowRoot.querySelectorAll("span")].map((chip) => {
+  const row = chip.parentElement, all = [...row.parentNode.children];
+  const box = all[all.indexOf(row) - row.children.length + [...row.children].indexOf(chip)];
+  return [chip.textContent, box.style.borderStyle];
+})"""
 
 
 def shown_frame(page):

@@ -192,6 +192,38 @@ def test_labels_of_marks_beside_each_other_cover_none(frames, views):
     assert seen["both"][1] > 0.85 * seen["predicted"][1] > 300, seen
 
 
+CROWDED = """<html backend_node_id="1"><head><style><text>
+body {{margin:0}} p,a {{display:block;width:120px;height:24px;background:#eee;margin:0 0 2px}}</text></style></head>
+<body backend_node_id="2">{}<div style="height:900px"></div></body></html>"""
+# The pixels of the elements, which stand below each other from the corner of the page, that are not of their colour.
+HIDDEN_PIXELS = """async ([picture, count]) => {
+    const bytes = Uint8Array.from(atob(picture), (letter) => letter.charCodeAt(0));
+    const image = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
+    const context = new OffscreenCanvas(image.width, image.height).getContext("2d");
+    context.drawImage(image, 0, 0);
+    return Array.from({ length: count }, (_, place) => {
+        const { data } = context.getImageData(4, place * 26 + 5, 100, 14);
+        let others = 0;
+        for (let at = 0; at < data.length; at += 4) others += data[at] !== 0xee || data[at + 1] !== 0xee;
+        return others;
+    });
+}"""
+
+
+def test_no_label_covers_what_is_marked_at_the_edge_of_the_page_or_beside_another(frames, views):
+    """The first is at the top, where nothing is above it; the labels of the next would stand upon the one before."""
+    html = CROWDED.format("".join(f'<a backend_node_id="{node}"></a>' for node in (10, 11, 12, 13)))
+    marks = [Mark("10", "gold", "gold · rank 2"), Mark("11", "predicted", "predicted · rank 1")]
+    [view] = views(html)
+    show(frames, view)
+    for shown in (marks, marks[:1], [*marks, Mark("12", "candidate", "3"), Mark("13", "candidate", "4")]):
+        frames.evaluate("marks => pages.setMarks(marks)", [mark.message() for mark in shown])
+        frames.wait_for_timeout(300)
+        picture = base64.b64encode(frames.locator(SHOWN).screenshot()).decode()
+        meant = sum(mark.kind != "candidate" for mark in shown)
+        assert frames.evaluate(HIDDEN_PIXELS, [picture, meant]) == [0] * meant, shown
+
+
 def test_marks_of_absent_and_undrawn_elements_are_told(frames, views):
     [view] = views(page_html("one"), marks=[Mark("999", "gold"), Mark("8", "predicted")])
     show(frames, view)
