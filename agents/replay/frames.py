@@ -1,6 +1,7 @@
 """The recorded page of a step as the replay page shows it: signed addresses to frame, and the pruned tree as lines."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from django.http import HttpRequest
@@ -12,6 +13,7 @@ from annotations.dom.marks import Mark
 from annotations.models import Snapshot, Step
 from annotations.pages.snapshot_host import page_address
 from annotations.sandbox import page_questions
+from annotations.text.amounts import amount
 
 HIDDEN_PAGE: dict[str, Any] = {
     "before": None,
@@ -81,10 +83,22 @@ def _frame(request: HttpRequest, snapshot: Snapshot | None, marks: Sequence[Mark
     return {"snapshot": snapshot.sha256, **facts}
 
 
-def pruned_lines(html: str, kept: Iterable[str]) -> dict[str, Any]:
+def pruned_lines(html: str, kept: Iterable[str], gold: Mapping[str, bool] = MappingProxyType({})) -> dict[str, Any]:
     """The page around the kept elements: {lines: [[depth, tag, text, node id]], cut, missing: how many are not on the
-    page}; with `error`, and no lines, where the page cannot be read."""
+    page, gold: what is said where no gold element is among them}; with `error`, and no lines, where the page cannot be
+    read. `gold`: whether each gold element was lost in cleaning."""
+    named = list(kept)
     try:
-        return page_questions.pruned(html, list(kept))
+        found = page_questions.pruned(html, named)
     except PageError as error:
-        return {"lines": [], "cut": False, "missing": 0, "error": str(error)}
+        return {"lines": [], "cut": False, "missing": 0, "gold": "", "error": str(error)}
+    shown = {*named, *(node for *_, node in found["lines"])}
+    return found | {"gold": "" if gold.keys() & shown else _gold_left_out(len(named), gold)}
+
+
+def _gold_left_out(kept: int, gold: Mapping[str, bool]) -> str:
+    if not gold:
+        return ""
+    if all(gold.values()):
+        return "the gold element is not in the recorded page"
+    return f"the gold element is not in the pruned page: it is none of the {amount(kept, 'element')} that are kept"

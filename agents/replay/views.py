@@ -65,12 +65,13 @@ def step_tree(request: HttpRequest, pk: int, seq: int) -> JsonResponse:
     """The pruned page: what stage `simplify` kept, or all ranked elements where it says nothing."""
     found = _visible(request, pk)
     rows = found.steps.select_related("step__snapshot__dictionary", "snapshot__dictionary")
-    step = get_object_or_404(rows, seq=seq)
+    step = get_object_or_404(rows.prefetch_related("step__targets"), seq=seq)
     if not _sees_gold(request, found):
         return JsonResponse({"lines": [], "cut": False, "missing": 0, "error": "Hidden with the gold."})
     snapshot = step.step.snapshot if step.step else step.snapshot
     empty = {"lines": [], "cut": False, "missing": 0}
-    return JsonResponse(pruned_lines(snapshot.html, step.kept_nodes()) if snapshot else empty)
+    gold = {target.node_id: target.pruned for target in step.step.targets.all()} if step.step else {}
+    return JsonResponse(pruned_lines(snapshot.html, step.kept_nodes(), gold) if snapshot else empty)
 
 
 def step_changes(request: HttpRequest, pk: int, seq: int) -> HttpResponse:

@@ -209,6 +209,15 @@ def test_the_tab_is_part_of_the_address(at, page):
     expect(page.locator(".line.mark-predicted")).to_have_text("button DVD $1.75 predicted · rank 1")
 
 
+def test_the_pruned_tree_says_where_the_gold_element_is_not_in_it(at, page):
+    at(4, "?tab=tree")
+    said = "the gold element is not in the pruned page: it is none of the 5 elements that are kept"
+    expect(page.locator("[data-note=tree]")).to_have_text(said)
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".line.mark-gold")).to_be_visible()
+    expect(page.locator("[data-note=tree]")).to_be_hidden()
+
+
 @pytest.mark.slow
 def test_a_page_that_differs_is_shown_after_a_step(at, page):
     at(0)

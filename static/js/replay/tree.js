@@ -4,7 +4,7 @@ import { call, Refused } from "../shared/server.js";
 
 /** @typedef {import("../snapshot/frame.js").Mark} Mark */
 /** @typedef {[depth: number, tag: string, text: string, node: string]} Line */
-/** @typedef {{lines: Line[], error?: string, cut?: boolean, missing?: number}} Tree */
+/** @typedef {{lines: Line[], error?: string, cut?: boolean, missing?: number, gold?: string}} Tree */
 
 export class TreePanel {
   /** By the number of the step. @type {Map<number, Tree>} */
@@ -41,6 +41,7 @@ export class TreePanel {
       tree.cut && "cut after 2,000 lines",
       tree.missing && `${tree.missing} kept elements are not in the page`,
       !tree.lines.length && !tree.error && "nothing was kept",
+      tree.gold,
     ];
     return parts.filter(Boolean).join(" · ");
   }
