@@ -99,7 +99,9 @@ def test_times_of_many_long_steps_stay_in_their_cells(app_server: AppServer, pag
         assert cells.evaluate_all("(all) => all.filter((one) => one.scrollHeight > one.clientHeight).length") == 0
         # A wrong step has its cross where there is room for no more.
         shown = page.locator("#film .cell:not(.bad)").evaluate_all(TIMES)
-        assert shown == (["5.5 s"] * 22 if width > 1000 else [])
+        assert shown == (["5.5 s"] * 22 if width > 1000 else ["5.5 s"]), "the step that is shown, at least"
+        assert page.locator("#film .cell[aria-current]").evaluate_all(TIMES) == ["5.5 s"]
+        assert not any(one.is_visible() for one in page.locator("#film .did").all()), "no word of two letters"
     expect(cells.nth(3)).to_have_attribute("title", re.compile(r"Step 4: .+ · right · 5\.5 s"))
 
 
