@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Protocol
+from urllib.parse import unquote, urlsplit
 
 from agents.types import Action
 
@@ -15,15 +17,26 @@ class NoSuchTask(ValueError):
     """An environment has no task of that name."""
 
 
+def told_address(url: str) -> str:
+    """The address of a page as people read it: of a file on this host its name, as its path is nobody's business."""
+    if not url.startswith("file:"):
+        return url
+    path = PurePosixPath(unquote(urlsplit(url).path))
+    return f"{path.stem} of MiniWoB++" if "miniwob" in path.parts else f"local page {path.stem}"
+
+
 @dataclass(frozen=True)
 class PageView:
     """A live page at rest, in the form that imported pages have."""
 
     html: str  # well-formed XML with backend_node_id attributes; an element keeps its id while it is in the page
-    url: str
+    url: str  # as people may read it (`told_address`)
     elements: int
     names: dict[str, str]  # element that is worth ranking -> "[role]  name", as action representations show it
     markup: str = ""  # the page's own HTML, for agents that read that
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "url", told_address(self.url))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from agents.environments import process
 from agents.environments.messages import MOST, receive, send
 from agents.environments.miniwob import page_seed
 from agents.environments.process import EnvironmentProcess
-from agents.environments.protocol import EnvironmentLost, EpisodeStart, NoSuchTask
+from agents.environments.protocol import EnvironmentLost, EpisodeStart, NoSuchTask, PageView
 from agents.types import Action
 from annotations.dom.tree import find, parse
 from tests.contention import contention_of_all_cores
@@ -42,6 +42,23 @@ def test_a_seed_gives_the_same_goal_and_the_same_page_whatever_was_played_before
         assert again.instruction == start.instruction
         assert again.view.html == start.view.html, task
     assert len({start.view.html for start in first.values()}) > len(tasks)
+
+
+def test_a_page_is_told_by_its_name_and_not_by_where_it_lies(miniwob) -> None:
+    assert miniwob.reset("click-test", 1).view.url == "click-test of MiniWoB++"
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("file:///srv/app/.venv/lib/miniwob/html/miniwob/click%20me.html?x=1", "click me of MiniWoB++"),
+        ("file:///home/somebody/page.html#top", "local page page"),
+        ("https://shop.example/miniwob/a.html", "https://shop.example/miniwob/a.html"),
+        ("about:blank", "about:blank"),
+    ],
+)
+def test_no_path_of_the_host_is_told(url: str, told: str) -> None:
+    assert PageView("<html/>", url, 1, {}).url == told
 
 
 def test_seeds_are_those_of_other_harnesses() -> None:

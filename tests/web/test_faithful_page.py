@@ -285,4 +285,6 @@ def test_the_page_after_a_live_step_is_the_next_one_that_the_agent_was_shown(ope
     expect(page.locator("#panel-change")).to_contain_text("After the agent did: CLICK DVD")
     wait_for_chips(page, "after", {"changed"})
     page.keyboard.press("ArrowRight")
-    expect(page.locator("[data-note=after]")).to_have_text("The source keeps no page after this step.")
+    note = page.locator("[data-note=after]")
+    expect(note).to_contain_text("the episode ended here, or the same call did more")
+    expect(note).to_contain_text("What came of the action: reward 0.")

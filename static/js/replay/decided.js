@@ -99,3 +99,12 @@ export function between(detail) {
   if (detail.gold) return `the recorded action: ${actionText(detail.gold)}`;
   return `${detail.done_by || "the agent"} did: ${actionText(/** @type {any} */ (detail))}`;
 }
+
+/** Why there is no page after a step; of an episode with what came of the action, as its last page is not kept. @param {Record<string, any> | null} detail */
+export function nothingAfter(detail) {
+  if (!detail || detail.step) return "The source keeps no page after this step.";
+  const { reward, outcome } = detail;
+  const came = [outcome, reward === null || reward === undefined ? "" : `reward ${reward}`].filter(Boolean).join(", ");
+  const why = "The page after an action is the one that the agent saw next. It saw none: the episode ended here, or";
+  return `${why} the same call did more.${came ? ` What came of the action: ${came}.` : ""}`;
+}

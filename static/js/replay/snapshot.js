@@ -2,7 +2,7 @@
 import { SnapshotFrame } from "../snapshot/frame.js";
 import { the } from "../shared/elements.js";
 import { call } from "../shared/server.js";
-import { between } from "./decided.js";
+import { between, nothingAfter } from "./decided.js";
 import { Picture } from "./picture.js";
 import { Pointers } from "../snapshot/pointers.js";
 import { RegionEditor, regionOf } from "./region.js";
@@ -197,8 +197,7 @@ export class SnapshotPane {
 
   /** @param {string} name @param {PageView | null} view @param {boolean} isHidden */
   async #showFrame(name, view, isHidden) {
-    const unrecorded =
-      name === "after" ? "The source keeps no page after this step." : "The source recorded no page for this step.";
+    const unrecorded = name === "after" ? nothingAfter(this.detail) : "The source recorded no page for this step.";
     const none = this.options.awaited(this.seq) || unrecorded;
     this.#note(name, view ? "" : isHidden ? HIDDEN : none);
     if (!view) return;
