@@ -138,6 +138,8 @@ def test_a_clash_of_two_tabs_is_decided_by_the_person(app_server, page, browser_
     expect_saved(other)
     write(page, 0, "Mine.")
     expect(page.locator("#conflict")).to_be_visible()
+    versions = page.locator("#conflict .version-head button")
+    expect(versions).to_have_text(["Before 1", "Your other window 2", "Mine 3"])
     expect(page.locator("#conflict .version p")).to_have_text(
         [ORIGINAL, f"{ORIGINAL}"[:-1] + "Theirs.", f"{ORIGINAL}"[:-1] + "Mine."]
     )

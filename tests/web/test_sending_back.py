@@ -6,10 +6,12 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 from django.urls import reverse
+from playwright.sync_api import expect
 
-from annotations.models import Assignment
+from annotations.models import Assignment, SentBack
 from tests.annotations.test_work_sending_back import Chain
 from tests.signed_in import client_of
+from tests.web.annotating import begun, open_item
 
 pytestmark = pytest.mark.django_db
 
@@ -84,3 +86,20 @@ def test_a_rewriter_sends_cuts_back_and_must_say_why() -> None:
     page = client_of(chain.cutter).get(reverse("annotate-item", args=[chain.decomposition.pk])).content.decode()
     assert "Step 3 is the second&#x27;s." in page
     assert f"by {chain.writer}" in page
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_the_dialog_takes_the_key_of_all_others_and_no_empty_reason(app_server, page, sign_in) -> None:
+    rewrite = begun("rewrite")
+    sign_in(rewrite.user)
+    open_item(app_server, page, rewrite)
+    page.keyboard.press("b")
+    dialog = page.get_by_role("dialog", name="Send the cuts back")
+    dialog.get_by_role("textbox").press("Control+Enter")
+    expect(dialog).to_be_visible()
+    assert not SentBack.objects.exists()
+    dialog.get_by_role("textbox").fill("The second part begins a step too late.")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/annotate/")
+    assert SentBack.objects.get().reason == "The second part begins a step too late."

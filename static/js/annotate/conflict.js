@@ -9,6 +9,7 @@ const PAUSE_MS = 600; // whoever was typing when the question came has not answe
 
 export class ConflictDialog {
   #dialog;
+  #me;
   #onDecide;
   /** @type {Conflict | null} */
   #conflict = null;
@@ -16,9 +17,10 @@ export class ConflictDialog {
   /** @type {Map<string, () => void>} what the keys 1, 2, 3 do */
   #choices = new Map();
 
-  /** @param {HTMLDialogElement} dialog @param {(conflict: Conflict, edits: import("./journal.js").Edit[]) => void} onDecide */
-  constructor(dialog, onDecide) {
+  /** @param {HTMLDialogElement} dialog @param {string} me the name of who is asked @param {(conflict: Conflict, edits: import("./journal.js").Edit[]) => void} onDecide */
+  constructor(dialog, me, onDecide) {
     this.#dialog = dialog;
+    this.#me = me;
     this.#onDecide = onDecide;
     dialog.addEventListener("keydown", (event) => this.#press(event));
   }
@@ -52,11 +54,18 @@ export class ConflictDialog {
     return this.#conflict;
   }
 
+  /** Who wrote the other version: it may be oneself, elsewhere. */
+  get #other() {
+    return this.#asked.who === this.#me ? "Your other window" : "Theirs";
+  }
+
   #texts() {
     const { base, theirs, mine } = this.#asked;
     if (theirs === null) {
       return [
-        this.#row("2", "Theirs", make("p", {}, "This part was joined with the one before it."), () => this.#decide([])),
+        this.#row("2", this.#other, make("p", {}, "This part was joined with the one before it."), () =>
+          this.#decide([]),
+        ),
         this.#row("3", "Mine", make("p", {}, mine), () => this.#decide(this.#cutAgain())),
       ];
     }
@@ -68,7 +77,7 @@ export class ConflictDialog {
     save.addEventListener("click", decided);
     return [
       this.#row("1", "Before", make("p", {}, base), () => this.#decide(this.#written(base))),
-      this.#row("2", "Theirs", changed(base, theirs), () => this.#decide([])),
+      this.#row("2", this.#other, changed(base, theirs), () => this.#decide([])),
       this.#row("3", "Mine", changed(base, mine), () => this.#decide(this.#written(mine))),
       make(
         "div.version",
@@ -83,7 +92,7 @@ export class ConflictDialog {
   #wholes() {
     const { theirs, mine } = this.#asked;
     return [
-      this.#row("2", "Theirs", make("p", {}, summary(theirs)), () => this.#decide([])),
+      this.#row("2", this.#other, make("p", {}, summary(theirs)), () => this.#decide([])),
       this.#row("3", "Mine", make("p", {}, summary(mine)), () => this.#decide(this.#whole())),
     ];
   }

@@ -1,5 +1,5 @@
 // The item page: its panes, the keys, and how an annotation comes in and goes out.
-import { amount, button, dialog, the } from "../shared/elements.js";
+import { amount, button, dialog, submitByKey, the } from "../shared/elements.js";
 import { Actions } from "./actions.js";
 import { call, Refused, SignedOut } from "../shared/server.js";
 import { bindCommands } from "./commands.js";
@@ -53,7 +53,7 @@ const commentPlaces = new CommentPlaces({
   go,
   word: rows.field === "rewrite" ? "turn" : "part",
 });
-const conflicts = new ConflictDialog(dialog("conflict"), async (conflict, edits) => {
+const conflicts = new ConflictDialog(dialog("conflict"), data.username, async (conflict, edits) => {
   await saver.decide(conflict, edits);
   render();
   decideNext();
@@ -284,6 +284,7 @@ function listen() {
   };
   for (const [id, run] of Object.entries(clicks)) element(id).addEventListener("click", run);
   button("send-back")?.addEventListener("click", () => handing.sendBack());
+  element("sending").addEventListener("keydown", submitByKey);
   button("show-guidelines")?.addEventListener("click", () => dialog("guidelines").showModal());
   for (const button of document.querySelectorAll("[data-to-step]")) {
     button.addEventListener("click", () => {

@@ -154,3 +154,12 @@ export function representationParts(representation) {
     value: arrow?.[3] ?? "",
   };
 }
+
+/** Ctrl Enter in a dialog is its first button. @param {KeyboardEvent} event */
+export function submitByKey(event) {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+  event.preventDefault();
+  event.stopPropagation();
+  const form = /** @type {HTMLFormElement | null} */ (around(event, "form"));
+  form?.requestSubmit(the(form, "button"));
+}
