@@ -1,6 +1,6 @@
 """Which runs are compared: chosen from those that a user may see, and offered beside them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,15 +14,32 @@ from annotations.access.rules import Rights, User
 from annotations.text.amounts import whole
 from evaluation.comparing.steps import LETTERS, MOST_RUNS
 
+TOLD = 8  # of what is not compared
 OFFERED = 60  # newest runs in the list to choose from
 
 
 def chosen(user: User, values: Sequence[str]) -> list[Run]:
     """The runs that `?runs=` names, in that order; the keys come as a list with commas, or one by one."""
-    named = [part for value in values for part in value.split(",")]
-    pks = list(dict.fromkeys(pk for part in named if (pk := whole(part)) is not None))
+    pks = list(dict.fromkeys(pk for part in _named(values) if (pk := whole(part)) is not None))
     found = _runs(user).in_bulk(pks[: MOST_RUNS * 4])
     return [found[pk] for pk in pks if pk in found][:MOST_RUNS]
+
+
+def left_out(user: User, values: Sequence[str], kept: Collection[int]) -> str:
+    """What `?runs=` names beside the runs with these keys, and why it is not compared, as sentences; "" for nothing."""
+    rest = [part for part in _named(values) if whole(part) not in kept][:TOLD]
+    known = _runs(user).filter(pk__in=[pk for part in rest if (pk := whole(part)) is not None])
+    there = set(known.values_list("pk", flat=True))
+    unknown = [part[:20] for part in rest if whole(part) not in there]
+    said = [f"No run {', '.join(unknown)} is here that you may see."] if unknown else []
+    if more := [part for part in rest if whole(part) in there]:
+        said.append(f"{MOST_RUNS} runs are the most at once: {', '.join(more)} is left out.")
+    return " ".join(said)
+
+
+def _named(values: Sequence[str]) -> list[str]:
+    parts = (part.strip() for value in values for part in value.split(","))
+    return list(dict.fromkeys(part for part in parts if part))
 
 
 def problem(runs: Sequence[Run]) -> str:

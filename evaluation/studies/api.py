@@ -82,8 +82,10 @@ class ScoredRunViewSet(MetricsMixin, RunViewSet):
     @action(detail=False, pagination_class=None)
     def compare(self, request: Request) -> Response:
         """Runs on one dataset against the first of them, over the steps that all have decided."""
-        runs = comparing.chosen(request.user, [request.query_params.get("runs", "")])
-        if said := comparing.problem(runs) or ("" if runs else "Name two to four runs that exist: ?runs=1,2."):
+        asked = [request.query_params.get("runs", "")]
+        runs = comparing.chosen(request.user, asked)
+        lost = comparing.left_out(request.user, asked, [run.pk for run in runs])
+        if said := lost or comparing.problem(runs) or ("" if runs else "Name two to four runs that exist: ?runs=1,2."):
             raise ValidationError({"runs": [said]})
         gold = comparing.tells_gold(rules.rights_of(request), runs)
         found = RunDifferences(runs)

@@ -183,7 +183,7 @@ def test_pages_lead_from_runs_to_the_first_difference(first, second) -> None:
     assert page.context["place"].seq == 1
     assert page.context["links"]["next_difference"].endswith("step=4")
     text = page.content.decode()
-    assert "3 places differ," in text
+    assert "3 differ, " in text
     frame = page.context["frames"][0]["data"]
     assert [mark["label"] for mark in frame["marks"]] == ["gold = A", "B"]
     for step in ("7", "99", "-1", "x", "9" * 30):
@@ -213,6 +213,20 @@ def test_without_runs_the_newest_two_are_shown(first, second) -> None:
 @pytest.mark.parametrize("query", ["", "?runs=", "?runs=1", "?runs=a,b", "?runs=999999,999998", "?runs=" + "9," * 500])
 def test_odd_choices_are_answered(first, query) -> None:
     assert client().get(f"/compare/{query}").status_code == 200
+
+
+def test_what_is_not_found_is_told_and_not_dropped_without_a_word(first, second) -> None:
+    runs = address(first.trajectory.run, second.run)
+    asked = f"{runs},999999,nonsense"
+    said = "No run 999999, nonsense is here that you may see."
+    for page in (f"/compare/{asked}", f"/compare/conversations/{first.trajectory.conversation_id}/{asked}"):
+        assert said in client().get(page).content.decode(), page
+        assert "left-out" not in client().get(page.removesuffix(",999999,nonsense")).content.decode()
+    answer = client().get(f"/api/runs/compare/{asked}")
+    assert (answer.status_code, answer.json()) == (400, {"runs": [said]})
+    more = [factories.make_run(first.trajectory.run.dataset) for _ in range(3)]
+    page = client().get(f"/compare/{address(first.trajectory.run, second.run, *more)}")
+    assert f"4 runs are the most at once: {more[-1].pk} is left out." in page.content.decode()
 
 
 def test_runs_on_different_datasets_are_not_compared(first) -> None:

@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from agents.models import Run
 from annotations.models import Role
 from tests import factories
 from tests.web.replay_world import make_replay
@@ -56,6 +57,18 @@ def test_runs_are_chosen_from_those_that_fit_and_found_by_name(app_server, page,
     expect(page).to_have_url(app_server.url(f"/compare/?runs={last.pk},{run},{other}"))
     page.get_by_role("link", name="Leave out B").click()
     expect(page).to_have_url(app_server.url(f"/compare/?runs={last.pk},{other}"))
+
+
+def test_the_head_of_a_small_window_holds_the_names_whole(app_server, page, sign_in, compared) -> None:
+    world, query = compared
+    Run.objects.update(recipe_name="grounded-world-model-with-a-long-name")
+    sign_in(factories.make_user(Role.READER, world.trajectory.run.dataset.project))
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(app_server.url(f"/compare/conversations/{world.trajectory.conversation_id}/{query}"))
+    expect(page.locator("#places")).to_contain_text("3 differ, 2 in the verdict")
+    crumbs = page.locator(".crumbs")
+    expect(crumbs).to_contain_text("redbox-014")
+    assert crumbs.evaluate("one => [one.scrollHeight - one.clientHeight, one.scrollWidth - one.clientWidth]") == [0, 0]
 
 
 @pytest.mark.slow
