@@ -142,7 +142,12 @@ def test_the_verdicts_tell_noise_errors_of_gold_and_the_true_score(study, trajec
     assert found.true_rate == pytest.approx((0.75, 0.75, 0.75, 4)), "all there is was looked at"
     (rate,) = run_rates(found.calibration, queue)
     assert rate.by_gold.value == 1 / queue.population
-    assert estimate(queue_of(study, "failures")).true_rate is None, "of what was chosen for failing"
+    failures = queue_of(study, "failures")
+    assert estimate(failures).true_rate is None, "of what was chosen for failing"
+    client = client_of(factories.make_user(Role.ADMIN, study.project))
+    caution = "These steps were not drawn at random"
+    assert caution not in client.get(f"/reviews/queues/{queue.pk}/").content.decode()
+    assert caution in client.get(f"/reviews/queues/{failures.pk}/").content.decode()
 
 
 def test_people_who_are_divided_count_in_nothing(study, trajectory) -> None:
