@@ -134,6 +134,27 @@ def test_the_next_release_says_who_changed_the_gold_and_why(step: Step, people) 
 
 
 @pytest.mark.slow
+def test_who_may_not_go_on_reads_who_can_and_how_it_gets_there(step: Step, people) -> None:
+    annotator, reviewer = people
+    project = step.turn.conversation.dataset.project
+    found = Correction.objects.ask(step, reviewer, "Wrong button.")
+    page = reverse("correction", args=[found.pk])
+
+    def said(person) -> str:
+        return " ".join(client_of(person).get(page).content.decode().split())
+
+    assert "annotators and admins of" in said(reviewer)
+    assert "annotator (annotator)" in said(reviewer)
+    assert 'id="goes-on"' not in said(annotator), "who may correct has the form"
+    CorrectionDesk(found).propose(annotator, "CLICK", "", other_node(step))
+    assert "reviewer (reviewer)" in said(annotator)
+    assert "annotator (annotator)" not in said(annotator), "nobody verifies what they proposed"
+    assert 'id="goes-on"' not in said(reviewer)
+    project.memberships.exclude(user=annotator).delete()
+    assert "nobody has that role yet" in said(annotator)
+
+
+@pytest.mark.slow
 def test_a_step_is_flagged_corrected_and_verified_on_pages(step: Step, people) -> None:
     annotator, reviewer = map(client_of, people)
     assert annotator.post(reverse("correction-ask", args=[step.pk]), {"reason": " "}).status_code == 302

@@ -46,6 +46,7 @@ def turn_correction(request: HttpRequest, pk: int) -> HttpResponse:
         "longest": MAX_INSTRUCTION,
         "may_correct": is_under_way and rules.can(request.user, "annotate", project),
         "may_decide": is_under_way and rules.can(request.user, "review", project),
+        "next_people": found.next_people(project),
         "may_dismiss": not found.is_kept_from(signed_in(request)),
         "is_own": found.corrected_by_id == signed_in(request).pk,
         "release": found.released_in(),

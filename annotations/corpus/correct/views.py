@@ -57,6 +57,7 @@ def correction(request: HttpRequest, pk: int) -> HttpResponse:
         "asked": correcting.CorrectionDesk(found).start() | written(request, PROPOSAL),
         "may_correct": found.state in Correction.UNFINISHED and rules.can(request.user, "annotate", project),
         "may_decide": found.state in Correction.UNFINISHED and rules.can(request.user, "review", project),
+        "next_people": found.next_people(project),
         "may_dismiss": not found.is_kept_from(signed_in(request)),
         "is_own": found.corrected_by_id == signed_in(request).pk,
         "release": found.released_in(),

@@ -8,7 +8,7 @@ from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from annotations.models.accounts.projects import Account
+from annotations.models.accounts.projects import Account, Membership, Project
 from annotations.models.choices import MAX_REASON, Operation, as_reason
 from annotations.models.corpus.conversations import Conversation, Step, Turn
 from annotations.models.work.campaigns import tracked
@@ -92,6 +92,12 @@ class Corrected(models.Model):
         did = [f"{self.corrected_by} proposed {self.proposed}".strip()] if self.corrected_by else []
         did += [f"{self.decided_by} decided{f': {self.note}' if self.note else ''}"] if self.decided_by else []
         return "; ".join([said, *did])
+
+    def next_people(self, project: Project) -> list[Membership]:
+        """Who may take it further: correct it, or, once that is proposed, verify it, who proposed it aside."""
+        able = project.memberships.able("annotate" if self.state == self.State.OPEN else "review")
+        others = able.filter(user__is_active=True).exclude(user=self.corrected_by_id)
+        return list(others.select_related("user").order_by("user__username"))
 
     def is_kept_from(self, user: Account) -> bool:
         """Whether they may not say that it is right as recorded: who proposed otherwise takes back what they asked
