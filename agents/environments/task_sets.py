@@ -58,6 +58,16 @@ OPEN = frozenset({open_web.NAME})
 """Environments with more tasks than anybody can name."""
 
 
+MINIWOB = {"miniwob": "", "browsergym": "miniwob.", cube_tasks.NAME: "miniwob."}
+"""Environment -> what stands before the name of a task where it is one of MiniWoB++."""
+
+
+def miniwob_task(environment: str, task: str) -> str | None:
+    """The name that MiniWoB++ itself gives a task of an environment, None where the task is none of it."""
+    before = MINIWOB.get(environment)
+    return task.removeprefix(before) if before is not None and task.startswith(before) else None
+
+
 def tasks_among(environment: str, said: Sequence[str]) -> Sequence[str]:
     """The tasks of an environment, so that those said can be looked for. Raises NoSuchTask, and ValueError."""
     return open_web.with_words(said) if environment in OPEN else TASKS[environment]()

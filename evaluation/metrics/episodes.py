@@ -12,7 +12,7 @@ from math import nan
 import numpy as np
 
 from evaluation.metrics.bootstrap import intervals
-from evaluation.metrics.judged import wilson
+from evaluation.metrics.judged import EstimatedRate, wilson
 from evaluation.metrics.outcomes import Metric
 
 FULL_REWARD = 1.0
@@ -64,6 +64,16 @@ def _line(task: str, episodes: Sequence[EpisodeOutcome]) -> TaskLine:
     reward = sum(episode.reward for episode in episodes) / count
     steps = sum(episode.steps for episode in episodes) / count
     return TaskLine(task, count, won.value, won.low, won.high, reward, steps)
+
+
+def mean_success(tasks: Sequence[TaskLine], seed: int = 0) -> EstimatedRate:
+    """The mean success of tasks, each of which counts once, with its 95 % interval: tasks are drawn with replacement;
+    of a single task its own. As `n` the tasks."""
+    if len(tasks) == 1:
+        return EstimatedRate(tasks[0].success, tasks[0].low, tasks[0].high, 1)
+    values = np.array([[task.success] for task in tasks], dtype=float).reshape(len(tasks), 1)
+    low, high = intervals(values, np.ones_like(values), seed)[:, 0]
+    return EstimatedRate(float(values.mean()) if tasks else 0.0, float(low), float(high), len(tasks))
 
 
 def _by_task(episodes: Sequence[EpisodeOutcome]) -> dict[str, list[EpisodeOutcome]]:

@@ -1,4 +1,4 @@
-"""The JSON of a report, declared for the schema; `evaluation.reports.formats.objects` builds it."""
+"""The JSON of a report, as `evaluation.reports.formats.objects` builds it, and of a table of live tasks."""
 
 from rest_framework import serializers
 
@@ -63,3 +63,67 @@ class ReportTableSerializer(serializers.Serializer):
     splits = serializers.ListField(child=serializers.CharField(allow_blank=True))
     metrics = serializers.ListField(child=serializers.CharField())
     rows = ReportRowSerializer(many=True)
+
+
+class TaskSystemSerializer(serializers.Serializer):
+    name = serializers.CharField()
+    about = serializers.CharField(help_text="How it came by what it can do.")
+
+
+class TaskRunSerializer(serializers.Serializer):
+    run = serializers.IntegerField(source="run.pk")
+    recipe = serializers.CharField(source="label", help_text="With what tells it from the others.")
+    state = serializers.CharField(source="run.state")
+
+
+class TaskSuccessSerializer(serializers.Serializer):
+    """What a run came to at a task; the interval is Wilson's, 95 %."""
+
+    run = serializers.IntegerField()
+    episodes = serializers.IntegerField(source="line.episodes")
+    success = serializers.FloatField(source="line.success")
+    low = serializers.FloatField(source="line.low")
+    high = serializers.FloatField(source="line.high")
+    reward = serializers.FloatField(source="line.reward")
+    steps = serializers.FloatField(source="line.steps")
+    trained = serializers.BooleanField(
+        source="is_trained", allow_null=True, help_text="Its weights saw the task in training; null: nobody knows."
+    )
+
+
+class LiveTaskSerializer(serializers.Serializer):
+    task = serializers.CharField()
+    ours = TaskSuccessSerializer(source="played", many=True, help_text="Of the runs that have played it.")
+    published = serializers.DictField(
+        child=serializers.FloatField(allow_null=True), help_text="System -> mean success; null: it reports none."
+    )
+
+
+class MeanOfRunSerializer(serializers.Serializer):
+    run = serializers.IntegerField()
+    value = serializers.FloatField(source="rate.value")
+    low = serializers.FloatField(source="rate.low")
+    high = serializers.FloatField(source="rate.high")
+    n = serializers.IntegerField(source="rate.n", help_text="Tasks.")
+
+
+class TaskMeanSerializer(serializers.Serializer):
+    """Means over the same tasks."""
+
+    name = serializers.CharField()
+    system = serializers.CharField(allow_blank=True, help_text="Whose tasks these are; empty: ours alone.")
+    tasks = serializers.IntegerField(allow_null=True, help_text="How many; null: each run has its own.")
+    published = serializers.FloatField(source="value", allow_null=True)
+    ours = MeanOfRunSerializer(source="played", many=True, help_text="Of the runs that have played some.")
+
+
+class StudyTasksSerializer(serializers.Serializer):
+    """Live runs on MiniWoB++ task by task, beside published numbers."""
+
+    where = serializers.CharField(source="table.where", help_text="Where the published numbers are printed.")
+    caution = serializers.CharField(source="table.caution", help_text="Why they are no target.")
+    hidden = serializers.BooleanField(help_text="Goals of test splits are left out.")
+    systems = TaskSystemSerializer(source="table.systems", many=True)
+    runs = TaskRunSerializer(source="table.runs", many=True)
+    means = TaskMeanSerializer(source="table.means", many=True)
+    tasks = LiveTaskSerializer(source="table.rows", many=True)

@@ -1,4 +1,5 @@
-"""A study's report as a download, and the tables of the papers beside what is here."""
+"""A study's report as a download, its live tasks beside published numbers, and the tables of the papers beside what is
+here."""
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -15,6 +16,9 @@ from evaluation.models import Study
 from evaluation.reports.formats import FORMATS
 from evaluation.reports.papers import PaperTable, datasets_for, key_of, paper_table, preset_of
 from evaluation.reports.tables import report, seen_by
+from evaluation.reports.task_plots import drawn
+from evaluation.reports.task_tables import COLUMNS, StudyTasks
+from evaluation.scores.exporting import to_csv
 
 # suffix -> format, media type
 KINDS = {
@@ -35,6 +39,27 @@ def study_report(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
     name, media_type = KINDS[kind]
     text = FORMATS[name](report([study], preset, seen_by(rules.rights_of(request))))
     return attachment(HttpResponse(text, content_type=media_type), f"study-{pk}-report.{kind}", study.project)
+
+
+@require_GET
+def study_tasks(request: HttpRequest, pk: int) -> HttpResponse:
+    """Live runs on MiniWoB++ task by task beside published numbers; `?runs=` chooses up to four."""
+    found = _study_tasks(request, pk)
+    return render(request, "evaluation/tasks.html", {"study": found.study, "found": found} | drawn(found.table))
+
+
+@require_GET
+def study_tasks_csv(request: HttpRequest, pk: int) -> HttpResponseBase:
+    """The same: a row for each task and run."""
+    found = _study_tasks(request, pk)
+    text = to_csv(COLUMNS, found.table.lines())
+    answer = HttpResponse(text, content_type="text/csv; charset=utf-8")
+    return attachment(answer, f"study-{pk}-tasks.csv", found.study.project)
+
+
+def _study_tasks(request: HttpRequest, pk: int) -> StudyTasks:
+    visible = rules.visible(request.user, Study.objects.select_related("project"))
+    return StudyTasks(request.user, get_object_or_404(visible, pk=pk), request.GET)
 
 
 @require_GET

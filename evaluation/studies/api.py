@@ -26,7 +26,8 @@ from evaluation.comparing.serializers import ComparisonSerializer
 from evaluation.comparing.steps import RunDifferences
 from evaluation.models import Score, Shard, Study
 from evaluation.reports import formats, tables
-from evaluation.reports.serializers import ReportTableSerializer
+from evaluation.reports.serializers import ReportTableSerializer, StudyTasksSerializer
+from evaluation.reports.task_tables import StudyTasks
 from evaluation.scores import exporting
 from evaluation.scores import failures as reasons_of
 from evaluation.scores.reviewed import store_all_scores
@@ -188,6 +189,17 @@ class StudyViewSet(StartsWork, MetricsMixin, ReadOnlyViewSet):
         """The points of the study's plots; slices of test splits only for those who may see their gold."""
         found = plots_context(rules.rights_of(request), self.get_object(), request.query_params)
         return Response(serializers.PlotSerializer([plot.data for plot in found["plots"]], many=True).data)
+
+    @extend_schema(
+        responses=StudyTasksSerializer,
+        filters=False,
+        parameters=[OpenApiParameter("runs", str, description="Up to four ids, with commas; else the first.")],
+    )
+    @action(detail=True, pagination_class=None)
+    def tasks(self, request: Request, pk: str) -> Response:
+        """Its live runs on MiniWoB++ task by task, beside published numbers."""
+        found = StudyTasks(request.user, self.get_object(), request.query_params)
+        return Response(StudyTasksSerializer(found).data)
 
     @extend_schema(
         responses=ReportTableSerializer(many=True),

@@ -10,6 +10,7 @@ from django.http import Http404, QueryDict
 from agents.cookbook import saved
 from agents.cookbook.lacking import asks_endpoint
 from agents.cookbook.starters import missing_of
+from agents.environments.task_sets import MINIWOB
 from agents.models import Run, Trajectory, TrajectoryStep, UserLedger
 from agents.models.steps import TrajectoryStepQuerySet
 from agents.recipes import differences, literature
@@ -111,6 +112,7 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
         "plotted": plotted,
         "plotted_label": label(plotted),
         "tables": main,
+        "has_tasks": any(run.dataset.live.get("environment") in MINIWOB for run in runs),
         "out_of_reach": OutOfReach.of(runs, scores),
         "ranking": score_tables.tables(runs, scores, ranked, plotted) if ranked else [],
         "plot_width": score_tables.PLOT_WIDTH,

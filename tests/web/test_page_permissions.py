@@ -197,6 +197,8 @@ PAGES = {
     "study": get("studies"),
     "study-state": get("studies"),
     "study-plots": get("studies"),
+    "study-tasks": get("studies"),
+    "study-tasks-csv": get("studies"),
     "study-judges": get("studies"),
     "study-judges-csv": get("studies"),
     "study-judging": get("studies", ADMINS),

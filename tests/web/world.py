@@ -48,7 +48,7 @@ LISTS = (
 READS = (
     *("datasets/{}/stats/", "steps/{}/candidates/", "snapshots/{}/html/", "screenshots/{}/image/", "runs/{}/metrics/"),
     *("runs/{}/metrics.csv", "runs/{}/trajectories.jsonl", "trajectories/{}/steps/", "trajectories/{}/steps/0/"),
-    *("runs/{}/failures/", "studies/{}/plots/"),
+    *("runs/{}/failures/", "studies/{}/plots/", "studies/{}/tasks/"),
     *("runs/{}/findings/", "studies/{}/metrics/", "studies/{}/metrics.csv", "studies/{}/report/", "jobs/{}/file/"),
     *("datasets/{}/guard-labels/", "datasets/{}/guard-report/", "campaigns/{}/checks/"),
     *("datasets/{}/lessons/", "datasets/{}/lessons.jsonl"),
