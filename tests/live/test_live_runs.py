@@ -4,6 +4,7 @@ import io
 import json
 import os
 import random
+import re
 import signal
 from contextlib import nullcontext, suppress
 
@@ -58,14 +59,24 @@ def test_the_command_prints_a_line_a_task_with_its_interval(miniwob, hash_encode
     found = json.loads(run_live(*arguments, "--json")[0])
     assert list(found) == [
         *("study", "recipe", "dataset", "environment", "seed", "state", "limits", "episodes", "metrics", "tasks"),
+        "published",
     ]
     assert (found["state"], found["episodes"], found["limits"]) == ("done", 4, {"steps": 3, "seconds": 300})
     assert [row["task"] for row in found["tasks"]] == ["click-test", "login-user"]
     assert all(0 <= row["low"] <= row["success"] <= row["high"] <= 1 for row in found["tasks"])
     assert set(found["metrics"]) == {"episode_success", "episode_reward", "episode_steps"}
+    beside = found["published"]
+    assert beside["tasks"]["login-user"].items() >= {"Synapse": 1.0, "RCI": 1.0, "Human": 0.96, "Pix2Act": None}.items()
+    of_system = {mean["name"]: mean for mean in beside["means"]}
+    assert (of_system["Synapse"]["tasks"], of_system["Synapse"]["published"]) == (2, 1.0)
+    assert of_system["Synapse"]["ours"][0]["value"] == found["metrics"]["episode_success"]["value"]
+    assert of_system["Pix2Act"]["tasks"] == 1
     said = run_live(*arguments)[0]
     assert Dataset.objects.filter(source_format="live").count() == 1, "the same goals are made once"
     assert "click-test                              2" in said
+    assert re.search(r"^click-test .* 1\.00$", said, re.M), "the column of Synapse"
+    assert re.search(r"^Pix2Act +1 +1\.00 ", said, re.M)
+    assert "neither is a target for the other" in said
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import json
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from agents.environments.browser import NoBrowser
 from agents.environments.process import EnvironmentProcess
 from agents.environments.protocol import EnvironmentLost
-from agents.environments.task_sets import TALKING, TASK_SETS, episode_steps
+from agents.environments.task_sets import MINIWOB, TALKING, TASK_SETS, episode_steps, miniwob_task
 from agents.live.chosen_users import TEMPERATURE, WORDS, ChosenUser
 from agents.live.goals import SECONDS, LiveGoals, goals_name, new_goals
 from agents.live.jobs import chosen_tasks
@@ -20,11 +20,13 @@ from agents.models import Run, UserLedger
 from agents.models.spending import BudgetLimits
 from agents.prompts.packs import PACKAGED
 from agents.recipes.literature import RECIPES
+from agents.recipes.miniwob_table import SYNAPSE, printed
 from annotations.management.named import project_named
 from annotations.models import Dataset
 from evaluation.metrics.episodes import TaskLine, task_table
 from evaluation.metrics.printing import lines, numbers
 from evaluation.models import Study
+from evaluation.reports.task_tables import TasksBesidePublished
 from evaluation.scores.live import episodes_of
 from evaluation.scores.reviewed import store_all_scores
 from evaluation.studies.following import follow
@@ -145,14 +147,22 @@ class Command(BaseCommand):
     def _print(self, study: Study, run: Run, table: Sequence[TaskLine]) -> None:
         write = self.stdout.write
         write(f"study {study.pk}: {run.recipe_name} on {run.dataset.name} · seed {run.seed} · {run.state}")
-        write(f"{'task':32}{'episodes':>9}{'success':>9}   {'95 % interval':16}{'reward':>8}{'steps':>7}")
+        environment, beside = run.dataset.live["environment"], self._beside(run)
+        head = f"{'task':32}{'episodes':>9}{'success':>9}   {'95 % interval':16}{'reward':>8}{'steps':>7}"
+        write(head + (f"{SYNAPSE:>9}" if beside else ""))
         for row in table:
-            interval = f"{row.low:.2f} – {row.high:.2f}"
-            write(f"{row.task:32}{row.episodes:9}{row.success:9.2f}   {interval:16}{row.reward:8.2f}{row.steps:7.1f}")
+            interval, theirs = f"{row.low:.2f} – {row.high:.2f}", _published(environment, row.task) if beside else ""
+            line = f"{row.task:32}{row.episodes:9}{row.success:9.2f}   {interval:16}{row.reward:8.2f}{row.steps:7.1f}"
+            write(line + theirs)
         for line in lines(self._metrics(study, run)):
             write(line)
+        for said in _means(beside) if beside else ():
+            write(said)
         if user := UserLedger.objects.told_of([run]):
             write(f"user: {user['connection']}, {user['tokens']:,} tokens, {user['cost']:.4f} in money")
+
+    def _beside(self, run: Run) -> TasksBesidePublished | None:
+        return TasksBesidePublished([run]) if run.dataset.live["environment"] in MINIWOB else None
 
     def _metrics(self, study: Study, run: Run) -> dict[str, dict[str, Any]]:
         return {score.metric: numbers(score) for score in run.scores.headline(study.preset)}
@@ -170,4 +180,23 @@ class Command(BaseCommand):
             "metrics": self._metrics(study, run),
             "tasks": [asdict(row) for row in table],
         }
+        if beside := self._beside(run):
+            found["published"] = beside.published()
         return found | ({"user": user} if (user := UserLedger.objects.told_of([run])) else {})
+
+
+def _published(environment: str, task: str) -> str:
+    """What Synapse is published with at a task, as a column."""
+    named = miniwob_task(environment, task)
+    value = printed().get(named, {}).get(SYNAPSE) if named else None
+    return f"{'–' if value is None else f'{value:.2f}':>9}"
+
+
+def _means(beside: TasksBesidePublished) -> Iterator[str]:
+    """Published means over the tasks of this run, line by line, with what they are of."""
+    yield f"{'published over the same tasks':32}{'tasks':>9}{'mean':>9}{'ours':>9}"
+    for mean in beside.means:
+        if mean.value is not None:
+            (ours,) = mean.played
+            yield f"{mean.name:32}{mean.tasks:9}{mean.value:9.2f}{ours.rate.value:9.2f}"
+    yield f"{beside.where}. {beside.caution}"
