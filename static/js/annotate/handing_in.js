@@ -2,6 +2,10 @@
 import { confirmed, dialog, make, the } from "../shared/elements.js";
 import { Refused } from "../shared/server.js";
 
+/** @typedef {import("./document.js").AnnotationDocument} AnnotationDocument */
+/** @typedef {import("./saving.js").Saver} Saver */
+/** @typedef {import("./rows.js").Rows} Rows */
+/** @typedef {{document: AnnotationDocument, saver: Saver, rows: Rows}} Parts */
 /**
  * @typedef {{
  *   queue: string,
@@ -13,14 +17,7 @@ import { Refused } from "../shared/server.js";
  */
 
 export class HandingIn {
-  /**
-   * @param {{
-   *   document: import("./document.js").AnnotationDocument,
-   *   saver: import("./saving.js").Saver,
-   *   rows: import("./rows.js").Rows,
-   * }} parts
-   * @param {Page} page
-   */
+  /** @param {Parts} parts @param {Page} page */
   constructor({ document, saver, rows }, page) {
     this.document = document;
     this.saver = saver;
