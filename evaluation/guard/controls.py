@@ -1,5 +1,5 @@
-"""The guard on controls in context that its rules were not made by: small pages with one element and what is done to
-it, written and labelled by language models that had not seen the guard."""
+"""The guard on controls in context: small pages with one element and what is done to it, written and labelled by
+language models that had not seen the guard, a part of them held back from whoever makes its rules."""
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,8 +20,9 @@ from evaluation.models.risk_labels import HARMLESS
 
 PACKAGED = Path(__file__).parent / "control_labels.csv"
 PARTS = {
-    "develop": "rules were changed after a look at these",
-    "held": "measured once, after the last change of a rule",
+    "odd": "called as no guard by words likes it; rules were changed after a look at these",
+    "develop": "called as is usual; rules were changed after a look at these",
+    "held": "called as is usual; none was read by who made the rules",
 }
 WRITTEN_BY = "Written and labelled by a language model, labelled again by another that did not see the first labels."
 ELEMENT = "t"  # the id of the element in each piece of HTML

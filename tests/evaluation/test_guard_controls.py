@@ -16,9 +16,9 @@ GUARD = Path(judging.__file__).parent
 HELD = Risk("pay", "says so", "page")
 
 
-def test_both_parts_are_large_enough_and_each_page_has_its_element() -> None:
+def test_every_part_is_large_enough_and_each_page_has_its_element() -> None:
     found = packaged_controls()
-    assert len({one.key for one in found}) == len(found) >= 300
+    assert len({one.key for one in found}) == len(found) >= 600
     assert all(f'id="{ELEMENT}"' in one.html and one.html.count(f'id="{ELEMENT}"') == 1 for one in found)
     for part in PARTS:
         own = [one for one in found if one.part == part]
@@ -26,7 +26,7 @@ def test_both_parts_are_large_enough_and_each_page_has_its_element() -> None:
         assert sum(not any(one.labels.risky) for one in own) >= 60
         assert len({one.site for one in own}) >= 30, "of websites of many kinds"
     pages = {part: {one.html for one in found if one.part == part} for part in PARTS}
-    assert not pages["develop"] & pages["held"], "nothing that is held back was read in the other part"
+    assert not (pages["develop"] | pages["odd"]) & pages["held"], "nothing that is held back was read in another part"
 
 
 @pytest.mark.parametrize(("column", "value"), [("part", "trained"), ("reader_b", "dangerous")])

@@ -1,4 +1,4 @@
-"""How the guard judges controls that its rules were not made by."""
+"""How the guard judges controls, some of which its rules were not made by."""
 
 import json
 from argparse import ArgumentParser
@@ -22,7 +22,7 @@ class Command(BaseCommand):
     help = __doc__
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--part", choices=PARTS, help="of these alone; default: both parts")
+        parser.add_argument("--part", choices=PARTS, help="of these alone; default: every part")
         parser.add_argument("--json", action="store_true", dest="as_json")
 
     def handle(self, *, part: str | None, as_json: bool, **options: object) -> None:
