@@ -1,8 +1,9 @@
 """What a page says around a control of what comes of it, whatever the control itself is called. Core."""
 
+from agents.guard.beginnings import UNCONCERNED
 from agents.guard.controls import NEAR, buttons_of, dialog_of, names_of, pieces_of, text_of
 from agents.guard.page_words import ASKS_WHO_COMES, CONSEQUENCES, LASTING, PAYS_BY, REASSURES
-from agents.guard.vocabulary import PRICE, UNCONCERNED, plain
+from agents.guard.vocabulary import PRICE, plain
 from annotations.dom.tree import Element, tag_of
 
 LONGEST_NEAR = 700  # characters: more of them are not about one button

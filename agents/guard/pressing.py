@@ -4,7 +4,7 @@ form hold, and by what the page says around it. Core."""
 import re
 from collections.abc import Mapping, Sequence
 
-from agents.guard import page_words, vocabulary
+from agents.guard import beginnings, page_words, vocabulary
 from agents.guard.consequences import consequence, is_reassuring
 from agents.guard.controls import (
     BUTTONS,
@@ -63,15 +63,15 @@ def _of_name(element: Element, name: str, typed: Element | None = None) -> Risk 
         return None
     acts = leads_nowhere(element) if role == "link" else reacts(element)
     is_button = role in BUTTONS or (acts and len(name) <= SHORT)
-    if not is_button and ((role != "link" and len(name) > SHORT) or vocabulary.HELPS.search(name)):
+    if not is_button and ((role != "link" and len(name) > SHORT) or beginnings.HELPS.search(name)):
         return None
     said = vocabulary.HARMLESS.sub(" ", name).strip()
-    if vocabulary.ASKED_HOW.match(said):
+    if beginnings.ASKED_HOW.match(said):
         return None
     # however the name begins: "Continue and pay"
     if (risk := said_on(element, said, ALWAYS)) or not is_button:
         return None if role == "link" and is_reassuring(element) else risk
-    if vocabulary.REFUSES.match(said) and not any(ON_A_BUTTON[kind].search(said) for kind in ("delete", "send")):
+    if beginnings.REFUSES.match(said) and not any(ON_A_BUTTON[kind].search(said) for kind in ("delete", "send")):
         return told_around(element, said) if said else None
     return _of_answer(element, said) or _of_button(element, said, typed)
 
@@ -79,13 +79,13 @@ def _of_name(element: Element, name: str, typed: Element | None = None) -> Risk 
 def _of_button(element: Element, name: str, typed: Element | None) -> Risk | None:
     """The risk of a button by its own words and those of its form, else by what the fields of its form hold."""
     form = form_of(element)
-    if form is not None and vocabulary.HANDS_ON.match(name) and (risk := _handed_on(element, name, form, typed)):
+    if form is not None and beginnings.HANDS_ON.match(name) and (risk := _handed_on(element, name, form, typed)):
         return risk
     clauses = vocabulary.CLAUSES.split(name)
     if risk := next((risk for one in clauses[1:] if (risk := said_on(element, one, ON_A_BUTTON))), None):
         return risk
     is_early = not submits(element) and is_reassuring(element)
-    risk = None if vocabulary.GOES_ON.match(name) else _of_words(element, name, form)
+    risk = None if beginnings.GOES_ON.match(name) else _of_words(element, name, form)
     if risk is not None and (not is_early or risk.kind in SURE_KINDS):
         return risk
     if is_early:
@@ -129,10 +129,10 @@ def _sums_up(element: Element) -> bool:
 def _of_answer(element: Element, name: str) -> Risk | None:
     """The risk of a button that says yes: what the dialog, or the block around it, asks or says that will happen."""
     dialog = dialog_of(element)
-    agrees = vocabulary.AGREES.match(name) or not re.search(r"\w\w", name)
+    agrees = beginnings.AGREES.match(name) or not re.search(r"\w\w", name)
     if dialog is None and not agrees:
         return None
-    if dialog is not None and not agrees and not vocabulary.HANDS_ON.match(name):
+    if dialog is not None and not agrees and not beginnings.HANDS_ON.match(name):
         return None
     block = dialog if dialog is not None else block_of(element)
     if block is None:
@@ -169,7 +169,7 @@ def said_on(element: Element, name: str, by_kind: Mapping[str, re.Pattern[str]],
 
 def _handed_on(element: Element, name: str, form: Element, typed: Element | None) -> Risk | None:
     """The risk of a button that leads on: its form holds what somebody has typed about a person."""
-    if vocabulary.LEADS_AWAY.match(name) or is_search(form) or _lets_in(form) or not is_about_somebody(form, typed):
+    if beginnings.LEADS_AWAY.match(name) or is_search(form) or _lets_in(form) or not is_about_somebody(form, typed):
         return None
     return Risk("personal", f"“{name[:LONGEST]}” hands in what the form says of a person" + finality(element), "page")
 
@@ -178,7 +178,7 @@ def _handed_in(element: Element, name: str, form: Element, typed: Element | None
     """The risk of a button that hands in its form, whatever it is called, where the form tells who somebody is or how
     to reach them; not where it only looks something up, changes what is shown or lets somebody in."""
     asks = vocabulary.OFFERED.search(name) is not None
-    if not asks and (vocabulary.STAYS.match(name) or vocabulary.LEADS_AWAY.match(name) or is_search(form)):
+    if not asks and (beginnings.STAYS.match(name) or beginnings.LEADS_AWAY.match(name) or is_search(form)):
         return None
     if not _ends(element, form) or _lets_in(form):
         return None
