@@ -12,7 +12,8 @@
   const SENDING =
     "[data-method]:not([data-method=get]), [data-turbo-method], [formaction], [hx-post], [hx-put], [hx-delete]";
   const OPENING =
-    "[aria-haspopup]:not([aria-haspopup=false]), [data-bs-toggle], [data-toggle], [popovertarget], [commandfor]";
+    "[aria-haspopup]:not([aria-haspopup=false]), [data-bs-toggle], [data-toggle], [popovertarget], [commandfor], [aria-expanded]";
+  const DIALOGS = "dialog, [role=dialog], [role=alertdialog], [aria-modal=true]";
   const CLICKED = new Set("click mousedown mouseup pointerdown pointerup touchstart touchend".split(" "));
   const MOST_BOXES = 2000;
   const READ_AS = 400; // characters: what is longer is a text, and no name
@@ -65,6 +66,17 @@
   const reacts = (element) =>
     listening.has(element) || [...CLICKED].some((kind) => typeof Reflect.get(element, `on${kind}`) === "function");
 
+  /** Whether an attribute names a dialog of the page that the element is not in. @param {Element} element */
+  const opensDialog = (element) =>
+    [...element.attributes].some(({ name, value }) => {
+      if (!/^(data-|aria-controls$)/.test(name) || !/^#?[\w-]+$/.test(value)) return false;
+      const named = document.getElementById(value.replace("#", ""));
+      return named !== null && named.matches(DIALOGS) && !named.contains(element);
+    });
+
+  /** @param {Element | null} element */
+  const isEditable = (element) => element instanceof HTMLElement && element.isContentEditable;
+
   /** @param {string} text */
   const plain = (text) => text.replace(/\s+/g, " ").trim();
 
@@ -80,7 +92,8 @@
     // Recorders of pages keep the type of a button, which models are shown: here it is told of those that only act.
     if (element instanceof HTMLButtonElement && element.type !== "submit") found.submits = "false";
     if (element.matches(SENDING)) found.sends = "true";
-    if (element.matches(OPENING)) found.opens = "true";
+    if (element.matches(OPENING) || opensDialog(element)) found.opens = "true";
+    if (isEditable(element) && !isEditable(element.parentElement)) found.editable = "true";
     if (element instanceof HTMLAnchorElement) {
       const here = /^\s*(#.*)?$/.test(element.getAttribute("href") ?? "");
       // Told by the address as the browser reads it, which drops breaks and spaces within its scheme.

@@ -8,6 +8,8 @@ from agents.environments.browser import NoBrowser, find, launch
 from agents.environments.sight import PAGE_SCRIPT, page_view
 
 ADDRESS = "http://piece.example/"
+# Pieces bring no style sheet, and what a page draws by one alone, an icon, would have no size: nothing would be shown.
+ICONS = "<style>:where(a, button, span, i, [role]):empty{display:inline-block;min-width:1em;min-height:1em}</style>"
 NUMBER = "(id) => { const found = document.getElementById(id); return found && window.webnavPage.number(found); }"
 
 
@@ -35,7 +37,7 @@ def piece_reader() -> Iterator[Callable[[str, str], ReadPiece]]:
 
         def read(html: str, element: str) -> ReadPiece:
             page.goto(ADDRESS)
-            page.set_content(html)
+            page.set_content(ICONS + html)
             seen = page_view(page)
             number = page.evaluate(NUMBER, element)
             return ReadPiece(seen.html, None if number is None else str(number))

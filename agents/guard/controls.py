@@ -24,6 +24,10 @@ DIALOGS = frozenset({"dialog", "alertdialog"})
 PARTS = frozenset({"main", "body", "html", "table", "tbody", "tr", "ul", "ol", "li", "nav"})
 PICTURES = frozenset({"img", "svg", "input"})
 HANDLERS = ("onclick", "onmousedown", "onmouseup", "onpointerdown", "onpointerup", "ontouchstart", "ontouchend")
+GATHERED = re.compile(
+    r"(?<![a-z])(?:cart|basket|bag|trolley|wish-?list|compare|filters?|facets?|chips?)(?![a-z])", re.I
+)
+CHOSEN = frozenset({"selected", "checked", "chosen", "is-selected", "is-checked"})  # classes
 NEAR = 3  # levels above a button in which the fields that it hands in are looked for, where there is no form
 SHORT = 60  # characters of something plain that is pressed: more of them are a text
 
@@ -82,7 +86,9 @@ def leads_nowhere(link: Element) -> bool:
 
 def only_opens(element: Element) -> bool:
     """Whether the page says that a control opens a part of the page: a menu, a dialog, a list."""
-    return element.get("opens") == "true" or (element.get("aria_haspopup") or "false").lower() != "false"
+    if element.get("opens") == "true" or element.get("aria_expanded"):
+        return True
+    return (element.get("aria_haspopup") or "false").lower() != "false"
 
 
 def role_of(element: Element) -> str:
@@ -132,7 +138,7 @@ def pieces_of(element: Element, without_controls: bool = False) -> Iterator[str]
             if one is not element and one.tail:
                 yield one.tail
             continue
-        is_left_out = tag_of(one) in SILENT_TAGS or (without_controls and (is_pressed(one) or tag_of(one) in FIELDS))
+        is_left_out = tag_of(one) in SILENT_TAGS or (without_controls and (is_pressed(one) or is_field(one)))
         if one is not element and (is_left_out or not tag_of(one) or tag_of(one) == "select"):
             walk.skip_subtree()
             continue
@@ -142,21 +148,28 @@ def pieces_of(element: Element, without_controls: bool = False) -> Iterator[str]
         yield one.text or ""
 
 
+def is_of_a_list(element: Element) -> bool:
+    """Whether the classes around a control say that it stands in what somebody gathers: a basket, filters, a list of
+    wishes."""
+    around = list(element.iterancestors())[: NEAR + 2]
+    return any(GATHERED.search(f"{one.get('class') or ''} {one.get('id') or ''}") for one in around)
+
+
 def form_of(element: Element) -> Element | None:
     """The form or dialog that the element belongs to, or the nearest block around it, if it has fields that could be
     handed in; else None."""
     if (attached := element.get("form")) and (named := with_id(element.getroottree().getroot(), attached)) is not None:
         return named
-    native = next((one for one in element.iterancestors() if tag_of(one) == "form"), None)
+    native = native_form(element)
     if (
         native is not None
-        and not _only_acts(element)
+        and not only_acts(element)
         and (has_fields(native) or (submits(element) and not is_search(native)))
     ):
         return native
     for level, one in enumerate(element.iterancestors()):
         if tag_of(one) in PARTS:
-            return None
+            return one if level < NEAR and _is_for_writing(one) else None
         if has_fields(one):
             return one
         if is_form(one) or level >= NEAR:
@@ -164,7 +177,17 @@ def form_of(element: Element) -> Element | None:
     return None
 
 
-def _only_acts(button: Element) -> bool:
+def native_form(element: Element) -> Element | None:
+    return next((one for one in element.iterancestors() if tag_of(one) == "form"), None)
+
+
+def _is_for_writing(part: Element) -> bool:
+    """Whether a page, or its main part, is there for one text that somebody has written, in no form."""
+    texts = written_in(part) if tag_of(part) in ("main", "body") else []
+    return len(texts) == 1 and not any(tag_of(one) == "form" for one in texts[0].iterancestors())
+
+
+def only_acts(button: Element) -> bool:
     """Whether the page says that a button does not hand in its form by itself."""
     return button.get("type") in ("button", "reset") or button.get("submits") == "false"
 
@@ -176,7 +199,7 @@ def submits(button: Element) -> bool:
     if tag_of(button) == "input":
         return button.get("type") in ("submit", "image")
     in_a_form = button.get("form") or any(tag_of(one) == "form" for one in button.iterancestors())
-    return tag_of(button) == "button" and bool(in_a_form) and not _only_acts(button)
+    return tag_of(button) == "button" and bool(in_a_form) and not only_acts(button)
 
 
 def is_search(form: Element) -> bool:
@@ -238,7 +261,37 @@ def is_form(element: Element) -> bool:
 
 
 def has_fields(element: Element) -> bool:
-    return any(tag_of(one) in FIELDS and one.get("type") not in NO_TEXT for one in element.iter("*"))
+    return any(is_field(one) and one.get("type") not in NO_TEXT for one in element.iter("*"))
+
+
+def is_field(element: Element) -> bool:
+    return tag_of(element) in FIELDS or is_editable(element)
+
+
+def is_chosen(element: Element) -> bool:
+    """Whether it is the one that is chosen among others, as far as a page tells: a box or what stands beside it."""
+    if any(
+        element.get(name) == "true" for name in ("aria_checked", "aria_selected", "aria_pressed", "option_selected")
+    ):
+        return True
+    if tag_of(element) == "label":
+        return any(one.get("input_checked") == "true" for one in element.iter("input"))
+    return not CHOSEN.isdisjoint((element.get("class") or "").lower().split()) and len(text_of(element)) <= SHORT
+
+
+def is_editable(element: Element) -> bool:
+    """Whether people write in an element that is no field by its tag."""
+    return element.get("editable") == "true" or element.get("contenteditable") in ("true", "", "plaintext-only")
+
+
+def written_in(block: Element) -> list[Element]:
+    """The fields for more than a line in which somebody has written."""
+    return [
+        one
+        for one in block.iter("*")
+        if (tag_of(one) == "textarea" and (one.get("text_value") or one.get("input_value")))
+        or (is_editable(one) and text_of(one))
+    ]
 
 
 def around(element: Element) -> str:

@@ -18,6 +18,7 @@ ADDED = (
     "leads",
     "sends",
     "opens",
+    "editable",
     "data_pw_testid_buckeye",
     "data_pw_testid_buckeye_candidate",
 )

@@ -50,6 +50,15 @@ def page(has_chromium) -> Iterator[Page]:
             "pay",
         ),
         ("<div id=x onmousedown=done()>Slide to pay</div>", "DRAG", "40,0", "pay"),
+        (
+            "<main><div contenteditable>Draft of it</div><div><button id=x onclick=done()>Share</button></div></main>",
+            "CLICK",
+            "",
+            "send",
+        ),
+        ("<button id=x data-show=d onclick=done()>Delete photo</button><dialog id=d>Sure?</dialog>", "CLICK", "", ""),
+        ("<button id=x data-show=d onclick=done()>Delete photo</button><p id=d>Sure?</p>", "CLICK", "", "delete"),
+        ("<button id=x aria-expanded=false onclick=done()>Delete photo</button>", "CLICK", "", ""),
         ("<p>Petra will be notified.</p><a id=x href='#' onclick=done()>Wonderful</a>", "CLICK", "", "send"),
         ("<p>Petra will be notified.</p><a id=x href=' java&#9;script:done()'>Wonderful</a>", "CLICK", "", "send"),
         (
