@@ -16,7 +16,8 @@ NO = (  # begins a name that leaves things as they are
     r"don'?t|go back|maybe|return to"
 )
 LOOKS = (  # begins a name that shows, looks up or arranges
-    r"back|previous|clear|reset|edit|change|modify|adjust|show|hide|reveal|view|see(?! you\b)|preview|print|copy|"
+    r"back(?! (?:this|the (?:project|campaign)))|"
+    r"previous|clear|reset|edit|change|modify|adjust|show|hide|reveal|view|see(?! you\b)|preview|print|copy|"
     r"download|find|search|look|locate|track|check(?! ?(?:out|in|me)\b)|filter|sort|compare|"
     r"calculate|recalculate|estimate|"
     r"work out|choose|select|pick(?! ?up)|browse|attach|use|help|refresh|reload|scan|translate|expand|collapse|open|"
@@ -30,8 +31,10 @@ AGREES = re.compile(  # a name that says yes to what is written around it
     re.IGNORECASE,
 )
 GOES_ON = re.compile(  # begins a name that only shows, narrows or leads to the next page
-    r"(?:continue|next|back|find|search|show|see|view|check(?! ?(?:out|in)\b)|choose|add|go to|sort|filter|"
-    r"apply filters?)\b",
+    r"(?:continue|next|back|find|search|show|see|view|check(?! ?(?:out|in)\b)|choose|select|"
+    r"add(?! (?:an? |my |your )?(?:public )?(?:comment|review|reply|answer|listing)\b| ?[€£$₹])|"
+    r"go to|sort|filter|preview|"
+    r"compare|review|apply filters?)\b",
     re.IGNORECASE,
 )
 HANDS_ON = re.compile(  # a name that hands on what was typed, and says no more than that
@@ -40,17 +43,46 @@ HANDS_ON = re.compile(  # a name that hands on what was typed, and says no more 
     re.IGNORECASE,
 )
 STAYS = re.compile(  # begins the name of a control of a form that hands nothing of it in to be kept
-    rf"(?:{LOOKS}|add (?:another|to|more)|remove|apply|play|generate)\b|"
+    rf"(?:{LOOKS}|add (?:another|more)|"
+    rf"add to (?:\w+ )?(?:basket|cart|bag|trolley|list|wish ?list|favou?rites|compare)|remove|apply|play|generate)\b|"
     r"update (?:results?|quantity|basket|cart|total|map|list|price)",
     re.IGNORECASE,
 )
 UNCONCERNED = re.compile(  # begins the name of a button that leaves, looks or arranges, whatever stands around it
-    rf"(?:{NO}|{LOOKS}|return|next|continue|add|remove|save|apply|play(?! now)|pause|why|what|more|less|details?|info|"
+    rf"^(?:(?:{NO}|{LOOKS}|return|next|continue|apply|play(?! now)|pause|why|what|more|less|details?|info|"
     r"faqs?|terms|options|settings|menu|my|i'?d like to think|think|go to|proceed to|check ?out|watch|listen|explore|"
-    r"discover|get started|all|other|another|different|increase|decrease|plus|minus|enlarge|share link|"
-    r"switch account)\b|\W{0,20}$|.?$|\d",
+    r"discover|get started|all(?! (?:good|set|done|correct|fine)\b)|"
+    r"other|another|different|increase|decrease|plus|minus|enlarge|share link|"
+    r"switch account)\b|\W{0,20}$|.?$|\d{1,4}\W{0,4}$)",
     re.IGNORECASE,
 )
+LEADS_ON = re.compile(  # begins or is a name of a button that decides nothing, whatever it hands in
+    r"^(?:(?:continue|next|proceed|review|go on|go to|on to|"
+    r"to (?:payment|checkout|review|summary)|(?:log|sign) ?(?:in|on)|"
+    r"get|set|run|convert|generate|query|look ?up|plan|list|enter|analy[sz]e|validate|compute|build|customi[sz]e|begin|"
+    r"format|measure|quick|deliver (?:to|here)|check answer|vote (?:up|down)|up ?vote|down ?vote|i am (?:over )?\d\d|"
+    r"start|accept (?:all|cookies)|mark (?:as )?(?:un)?read|like|follow|favou?rite|bookmark|pin|star|watch|mute|unmute|"
+    r"leave (?:page|site|anyway|without)|exit|remind me|ask me|shop|(?:take (?:a |the )?)?tour|rate|install|enlarge|"
+    r"load|compose|manage|write|leave|bold|italic|track|resume|map|grid|"
+    r"insert|crop|rotate|resize|rename|move to|duplicate|new|turn (?:on|off)|enable|disable|archive|snooze|"
+    r"(?:extend|resume) (?:my )?session|i'?m still here|still here|retry|try again|reconnect)\b|"
+    r"(?:yes|sure|ok|okay|go|apply|ready|update|let'?s go|got it|understood|allow|done|→|›|>)$)",
+    re.IGNORECASE,
+)
+DECIDES = re.compile(  # begins a name that decides where all is said beside it, and elsewhere leads to where it is said
+    r"(?:book|reserve|order|hire|rent|request|enroll?|register|schedule|extend|renew|switch|hold|activate|rebook)"
+    r"(?! (?:an?|tickets?|again|history|details|online)\b)\b",
+    re.IGNORECASE,
+)
+GOES_THROUGH = re.compile(  # begins a name that goes on with what another button beside it calls off
+    r"(?:continue|confirm|proceed|pay|place|approve|complete|send|book|finish|authori[sz]e|submit|order|buy)\b",
+    re.IGNORECASE,
+)
+TAKES_OUT = re.compile(r"(?:remove|delete|x|×|✕)(?: (?:this )?(?:item|product|line|filter|it))?", re.IGNORECASE)
+CALLS_OFF = re.compile(r"(?:cancel|stop|abandon)\b", re.IGNORECASE)
+ANSWERS_WITH = re.compile("(?:accept|approve|admit|deny|decline|reject|ignore|join|yes|no)", re.IGNORECASE)
+TURNS_DOWN = re.compile(r"(?:reject|decline|deny|refuse|no\b)", re.IGNORECASE)
+NAMES_WHERE = re.compile(r"(?:continue|next|proceed|go)\b.{0,3} (?:to|step|page)\b", re.IGNORECASE)
 LEADS_AWAY = re.compile(  # begins a name that leaves a form without what stands in it
     r"(?:continue|go|back|return|proceed) (?:shopping|browsing|reading|watching|without|as (?:a )?guest|"
     r"to (?:home|shop))|next (?:page|month|week|day|year|photo|slide|image|picture|results?|post|"

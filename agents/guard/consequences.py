@@ -1,9 +1,9 @@
 """What a page says around a control of what comes of it, whatever the control itself is called. Core."""
 
 from agents.guard.beginnings import UNCONCERNED
-from agents.guard.controls import NEAR, buttons_of, dialog_of, names_of, pieces_of, text_of
-from agents.guard.page_words import ASKS_WHO_COMES, CONSEQUENCES, LASTING, PAYS_BY, REASSURES
-from agents.guard.vocabulary import PRICE, plain
+from agents.guard.controls import NEAR, buttons_of, dialog_of, is_chosen, names_of, pieces_of, text_of
+from agents.guard.page_words import ASKS_WHO_COMES, CONSEQUENCES, LASTING, PAYS_BY, PUBLIC, REASSURES
+from agents.guard.vocabulary import OFFERED, PRICE, plain
 from annotations.dom.tree import Element, tag_of
 
 LONGEST_NEAR = 700  # characters: more of them are not about one button
@@ -13,16 +13,26 @@ def consequence(element: Element, name: str) -> tuple[str, str] | None:
     """The kind of risk that the text around a button tells of, and the words that tell it; None where it tells none, or
     where the button is one that leaves, looks or arranges."""
     near = told_near(element)
-    if not near or (name and UNCONCERNED.match(name) and not ASKS_WHO_COMES.search(near)):
+    passes = name and UNCONCERNED.match(name) and not OFFERED.search(name)
+    if not near or (passes and not ASKS_WHO_COMES.search(near)):
         return None
     if PRICE.search(near) and (found := PAYS_BY.search(near)):
         return "pay", found[0]
     for kind, pattern in CONSEQUENCES.items():
         if found := pattern.search(near):
             return kind, found[0]
+    if _is_for_everybody(element):
+        return "publish", "chosen: for everybody"
     if found := LASTING.search(near):
         return "order", found[0]
     return None
+
+
+def _is_for_everybody(element: Element) -> bool:
+    """Whether what is chosen near a button is that everybody sees it."""
+    blocks = (one for one in list(element.iterancestors())[:NEAR] if tag_of(one) not in ("body", "html"))
+    block = list(blocks)[-1:]
+    return any(is_chosen(one) and PUBLIC.match(text_of(one)) for near in block for one in near.iter("*"))
 
 
 def is_reassuring(element: Element) -> bool:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
-from agents.guard.controls import FIELDS, NO_TEXT
+from agents.guard.controls import FIELDS, NO_TEXT, written_in
 from agents.guard.page_words import ABOUT_SOMEBODY, OF_NOBODY, REACHES_SOMEBODY, TELLS_WHO, WHO_SIGNS_IN
 from agents.guard.vocabulary import plain
 from annotations.dom.naming import ElementDraft, Labels, labels_of, name_of, read_drafts, value_of
@@ -28,8 +28,7 @@ def is_about_somebody(form: Element, typed: Element | None = None) -> bool:
 
 def has_a_message(form: Element, typed: Element | None = None) -> bool:
     """Whether somebody has written more than a line in a form."""
-    texts = (one for one in form.iter("textarea") if one is typed or one.get("text_value") or one.get("input_value"))
-    return next(texts, None) is not None
+    return bool(written_in(form)) or any(one is typed for one in form.iter("textarea"))
 
 
 def is_sign_in(form: Element) -> bool:

@@ -10,22 +10,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.guard import page_words, vocabulary
+from agents.guard.button_words import ON_A_BUTTON
 from agents.guard.controls import (
     BUTTONS,
-    FIELDS,
     SHORT,
     acted_on,
     block_of,
+    buttons_of,
     form_around,
+    is_field,
+    is_search,
     names_of,
     own_names,
     role_of,
     text_of,
 )
-from agents.guard.fields import field_name
+from agents.guard.fields import field_name, is_sign_in, who_is_told_of
 from agents.guard.policy import PolicyRule, Risk, first_that_holds
-from agents.guard.pressing import LONGEST, finality, of_buttons, of_control, said_on, told_around
-from agents.guard.vocabulary import ALWAYS, IN_A_FORM, ON_A_BUTTON, PRICE, plain
+from agents.guard.pressing import LONGEST, finality, of_buttons, of_control, of_filling, said_on, told_around
+from agents.guard.vocabulary import ALWAYS, IN_A_FORM, PRICE, plain
 from agents.types import Action
 from agents.world_model.predicting import Prediction
 from annotations.dom.tree import Element, tag_of
@@ -138,8 +141,8 @@ def _of_page(controls: Sequence[Element], action: Action) -> Risk | None:
         return _of_choice(main, action.value or text_of(main))
     if operation == "DRAG":
         return _of_drag(main, action)
-    if operation == "TYPE" or (operation != "CLICK" and role_of(main) not in BUTTONS and tag_of(main) in FIELDS):
-        return _of_entering(main) if _hands_in(main, action) else None
+    if operation == "TYPE" or (operation != "CLICK" and role_of(main) not in BUTTONS and is_field(main)):
+        return _of_entering(main, action.value) if _hands_in(main, action) else of_filling(main)
     if not _presses(main, action):
         return None
     return next((risk for one in controls if (risk := of_control(one, _names_in(one, main)))), None)
@@ -159,16 +162,28 @@ def _hands_in(field: Element, action: Action) -> bool:
     return KEYS_IN_TEXT.search(text) is not None
 
 
-def _of_entering(field: Element) -> Risk | None:
+def _of_entering(field: Element, typed: str) -> Risk | None:
     """What the enter key in a field does: what the buttons around it do, else what is said of the field itself, as a
     chat needs no button."""
-    if risk := of_buttons(form_around(field), typed=field):
+    form = form_around(field)
+    if risk := of_buttons(form, typed=field):
         return risk
     name = field_name(field)
     if page_words.SEEKS.search(name):
         return None
     risk = said_on(field, name, page_words.WRITTEN_IN, "hands in what is typed and says")
-    return risk or said_on(field, name, ALWAYS, "is entered and says")
+    risk = risk or said_on(field, name, ALWAYS, "is entered and says")
+    risk = risk or said_on(field, plain(typed), page_words.COMMANDS, "is a command that says")
+    if risk or (form is not None and next(buttons_of(form), None) is not None):
+        return risk
+    return _of_form_without_buttons(field, form) or told_around(field, "")
+
+
+def _of_form_without_buttons(field: Element, form: Element | None) -> Risk | None:
+    if form is None or tag_of(form) != "form" or is_search(form) or is_sign_in(form):
+        return None
+    said = who_is_told_of(form, field)
+    return Risk("personal", f"Enter hands in “{said}” of a person", "page") if said else None
 
 
 def _of_choice(element: Element, chosen: str) -> Risk | None:
@@ -177,7 +192,7 @@ def _of_choice(element: Element, chosen: str) -> Risk | None:
     if risk := said_on(element, vocabulary.HARMLESS.sub(" ", plain(chosen)), ALWAYS, "chooses"):
         return risk
     if "submit" not in (element.get("onchange") or ""):
-        return None
+        return of_filling(element)
     return of_buttons(form_around(element)) or told_around(element, "")
 
 

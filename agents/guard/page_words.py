@@ -18,7 +18,10 @@ def lines(table: str, **parts: str) -> re.Pattern[str]:
 
 
 OWN = "(?:(?:your|my|the|our|a|an|stored|saved|linked|default|usual|same|\\w+'s) )*"
-MEANS = "(?:card|visa|mastercard|amex|maestro|paypal|apple pay|google pay|direct debit|debit|balance|wallet|credit)"
+MEANS = (
+    "(?:card|visa|mastercard|amex|maestro|paypal|apple pay|google pay|direct debit|debit|balance|wallet|credit|"
+    "checking|savings|current account|upi)"
+)
 EVERYBODY = "(?:all|every|everyone|everybody|the|your|him|her|them|their|his|our|an?|up to|\\d[\\d,.]*)"
 OTHERS = (
     "(?:manager|teacher|tutor|landlord|tenant|host|guest|seller|buyer|owner|officer|doctor|gp|surgery|clinic|recruiter|"
@@ -59,6 +62,9 @@ PAYS_BY = lines(
     (?:added|goes) (?:on)?to (?:your|the) (?:bill|room|tab|account|invoice)
     one[- ](?:click|tap)
     (?:payment|stake|deposit|bid|pledge|donation) of
+    (?:<MEANS>|account)\W{1,3}[\w.+-]{1,40}@\w+
+    (?:per|/|then \d+p?/) ?(?:min|minute|km|kwh|mile)
+    total (?:debit|payout)
     paid (?:today|now|at once)
 """,
     OWN=OWN,
@@ -81,7 +87,7 @@ CONSEQUENCES: dict[str, re.Pattern[str]] = {
         visible (?:to|for) (?:everyone|everybody|anyone|all|the public|the world)
         (?:everyone|everybody|anyone|the world|the public|people|visitors|readers) (?:can|will) (?:see|read|find|\
             view)
-        public (?:reply|post|page|profile|review|comment|link)
+        public (?:reply|post|page|profile|review|comment|link|account|channel)
         (?:appears?|shows?|posted|published) (?:publicly|on (?:your|the) (?:profile|feed|timeline|front page|site|\
             wall))
         goes (?:live|public|online|out to the public)
@@ -94,6 +100,7 @@ CONSEQUENCES: dict[str, re.Pattern[str]] = {
         (?:will be|is|are|gets?|be) (?:also )?(?:notified|informed|e-?mailed|alerted|texted|messaged|\
             invited)(?! when| if| once)
         (?:will be|is|are|gets) told
+        each (?:\w+ )?(?:gets|receives|will get|will receive)
         (?:mails|e-?mails|notifies|texts|alerts|pings|informs|tells|messages|invites) <EVERYBODY>
         (?:goes|go|sent|sends|shared|forwarded|delivered|shown|passed|submitted|transferred|handed|dispatched|\
             posted) (?:straight |out |on |over |directly )?(?:to|with) <EVERYBODY>
@@ -130,6 +137,10 @@ CONSEQUENCES: dict[str, re.Pattern[str]] = {
     """),
 }
 """What a page says near a button that will come of it."""
+PUBLIC = re.compile(
+    r"(?:public(?:ly)?|everyone|everybody|anyone)(?: (?:can|on|in|with|who)\b.*|\W.*)?$", re.IGNORECASE | re.DOTALL
+)
+"""Begins the choice that what is made is seen by all."""
 LASTING = lines(
     r"""
     (?:can ?not|can'?t|couldn'?t|won'?t|will not|never|no longer|not|nobody can|no one can|\
@@ -139,7 +150,7 @@ LASTING = lines(
     for good
     forever
     (?:is|are|be|and|becomes?) final
-    no (?:way back|going back|undo|changes (?:after|afterwards|later))
+    no (?:way back|going back|undo|(?:changes?|cancellations?|refunds?) (?:are )?(?:possible|after|afterwards|later))
     (?:legally )?binding
     legally
     (?:only|just) (?:\w+ )?once
@@ -174,7 +185,9 @@ LASTING = lines(
 REASSURES = re.compile(
     r"\b(?:won'?t|nothing|never|isn'?t|aren'?t|not|no one|nobody|none)(?: \w+){0,4} "
     r"(?:charged|sent|stored|saved|booked|shared|published|posted|deleted|bought|submitted|cancelled|ordered|paid|"
-    r"committed|reserved|told|notified|billed|taken)(?: (?:yet|here|until|now|before|unless))?\b|"
+    r"committed|reserved|told|notified|billed|taken)"
+    r"(?! until (?:you|i) (?:press|tap|click|confirm|hit|submit))(?: (?:yet|here|until|now|before|unless))?\b"
+    "|"
     r"\b(?:asked|able|chance|prompted) to (?:confirm|review|check|edit|change)|"
     r"\b(?:next|following|another|later|separate) (?:screen|page|step|window)|"
     r"\bbefore (?:you )?(?:pay|anything|confirm|decid|submit|send|we (?:charge|send)|it (?:is|goes))|"
@@ -182,7 +195,8 @@ REASSURES = re.compile(
     r"\bcan (?:always |still |later )?(?:be )?(?:undone|undo|restored?|reversed?|"
     r"changed? (?:it|this|back|later|any ?time))|"
     r"\b(?:only|just) (?:you|visible to you|for (?:you|yourself|this device|this browser))\b|"
-    r"\b(?:test|demo|practice|preview|sandbox|sample) (?:mode|only|account|run|data)|\bdraft\b",
+    r"\b(?:test|demo|practice|preview|sandbox|sample) (?:mode|only|account|run|data)|"
+    r"\b(?:stays?|remains?|still|kept?|saved?|stored?|only|as|is|your|auto-?saved?) (?:as )?(?:an? |in )?drafts?\b",
     re.IGNORECASE,
 )
 """What says near a control that it is no more than a step to where somebody decides."""
@@ -190,10 +204,63 @@ ASKS_WHO_COMES = words(
     r"going\b(?=\?)", r"attending\b(?=\?)", "can you make it", "will you (?:come|attend)", "rsvp", "invited you"
 )
 """Where this is asked, a no is an answer that somebody gets, too."""
+MORE_STEPS = re.compile(r"\bstep (?:1|one) of [2-9]|\bnext: (?:your|the|details|payment|review)", re.IGNORECASE)
+"""What says near a control that other pages follow on which it is decided."""
+ANSWERS = words(
+    "invit(?:ed?|ation|es)",
+    "(?:friend |join |access )?requests?",
+    "applica(?:nt|tion)",
+    "candidate",
+    "(?:job|your|an) offer",
+    "offered",
+)
+"""Near a refusal it says that somebody waits for the answer."""
+AT_ONCE = lines(r"""
+    as soon as
+    (?:as|while|when|once) (?:you|you've|you have) (?:typed?|choose|chose|pick|select(?:ed)?|tick(?:ed)?|enter(?:ed)?)
+    (?:sent|submitted|posted|published|released|saved|applied|notified) (?:automatically|at once|instantly|immediately)
+    automatically (?:sends?|submits?|posts?|publishes|releases)
+    (?:changes?|choices?|selection) (?:\w+ ){0,2}(?:at once|immediately|instantly|straight away|right away)
+    (?:choosing|picking|selecting|ticking|typing|changing) (?:\w+ ){0,4}(?:sends|tells|notifies|e-?mails|posts|\
+        publishes|deletes|cancels|books|charges|submits|closes|moves)
+""")
+"""Says near a field that what is typed or chosen there is used without another press."""
+TIME = re.compile(
+    r"\b\d{1,2}[:.]\d\d\b|\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,? \d|"
+    r"\b\d{1,2}(?:st|nd|rd|th)? (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
+    re.IGNORECASE,
+)
+COMMANDS: dict[str, re.Pattern[str]] = {  # what is typed into a console
+    "delete": words(
+        r"drop (?:table|database|schema|index|view|user|collection)",
+        r"delete from",
+        r"truncate(?: table)? \w+",
+        r"rm -\w+",
+        "rmdir",
+        r"mkfs\S*",
+        r"git push (?:-f|--force)",
+        "git reset --hard",
+        "kubectl delete",
+        "shutdown",
+        r"(?:docker|terraform) (?:rm|destroy|system prune)",
+        "flushall",
+        r"update \w+ set",
+    ),
+}
 SEEKS = words("search", "find", "filter", "look up", "jump")  # says that a field only looks for something
 WRITTEN_IN: dict[str, re.Pattern[str]] = {  # what a field is called in which enter sends what is typed
     "send": words(
-        "messages?", "repl(?:y|ies)", "chat", "say something", "ask (?:a|me|us|anything)", "invite", "write to"
+        "messages?",
+        "repl(?:y|ies)",
+        "chat",
+        "say (?:something|hi|hello)",
+        "ask (?:a|me|us|anything)",
+        "invite",
+        "write to",
+        "type (?:a|your) (?:message|reply|answer|question)",
+        "aa",
+        "text",
+        "whisper",
     ),
     "publish": words("comments?", "what'?s on your mind", "what'?s happening", "status update", "post", "tweet"),
 }
@@ -237,6 +304,7 @@ TELLS_WHO = lines(r"""
     house number
     (?:date of birth|birth ?da(?:y|te)|born|dob|b ?day)
     passport
+    document (?:no|number)
     national (?:id|insurance)
     (?:nino|ssn|nhs|iban|cvc|cvv|cv|resume)
     social security
@@ -269,7 +337,13 @@ ABOUT_SOMEBODY = lines(r"""
 """Says that a field is about somebody, though no more than a little of them."""
 REACHES_SOMEBODY = {  # what is written in a field that reaches or tells of somebody, by how it looks
     "e-mail": re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]{2,63}"),
-    "phone": re.compile(r"\+?\(?\d[\d ()/-]{8,18}\d"),
+    "phone": re.compile(r"(?!\d{4}-\d\d-\d\d$)\+?\(?\d[\d ()/-]{8,18}\d"),
+    "surname": re.compile(r"(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof)\.? [A-Z][\w' -]{2,60}"),
+    "postcode": re.compile(r"[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}"),
+    "street": re.compile(
+        r"(?:(?:Flat|Apt|Unit) \w{1,5},? )?\d{1,5}[A-Za-z]? [A-Z][\w' ]{2,40} (?:Street|St|Road|Rd|Lane|Ln|Avenue|"
+        r"Ave|Drive|Dr|Close|Court|Ct|Way|Hill|Place|Terrace|Gardens|Crescent|Square|Row|Walk|Grove|Park|Boulevard|Blvd)\.?"
+    ),
     "iban": re.compile(r"[A-Z]{2}\d\d ?(?:[A-Z0-9]{4} ?){3,7}[A-Z0-9]{0,4}"),
 }
 OF_NOBODY = re.compile(  # struck out of what a field is called, as it is of a thing

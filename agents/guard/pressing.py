@@ -5,7 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from agents.guard import beginnings, page_words, vocabulary
-from agents.guard.consequences import consequence, is_reassuring
+from agents.guard.button_words import ON_A_BUTTON
+from agents.guard.consequences import consequence, is_reassuring, told_near
 from agents.guard.controls import (
     BUTTONS,
     FIELDS,
@@ -16,9 +17,12 @@ from agents.guard.controls import (
     dialog_of,
     form_of,
     has_fields,
+    is_of_a_list,
     is_search,
     leads_nowhere,
     names_of,
+    native_form,
+    only_acts,
     only_opens,
     pictured,
     reacts,
@@ -29,11 +33,13 @@ from agents.guard.controls import (
 from agents.guard.fields import has_a_message, is_about_somebody, is_sign_in, who_is_told_of
 from agents.guard.page_words import FINAL
 from agents.guard.policy import Risk
-from agents.guard.vocabulary import ALWAYS, IN_A_FORM, ON_A_BUTTON, PRICE, plain
+from agents.guard.vocabulary import ALWAYS, IN_A_FORM, PRICE, plain
 from annotations.dom.tree import Element, tag_of
 
 LONGEST = 120  # characters of a name that is shown
 SURE_KINDS = ("pay", "delete")  # by the words of a button these hold also where the page says that nothing is done yet
+DANGER = re.compile(r"(?<![a-z])(?:danger|destructive)(?![a-z])", re.IGNORECASE)  # in classes of a button
+FEW = 3  # buttons of a dialog: more of them are choices
 ASKED = 400  # characters of what stands around a yes
 
 
@@ -46,11 +52,19 @@ def of_buttons(form: Element | None, typed: Element | None = None) -> Risk | Non
     return next(filter(None, found), None)
 
 
+def of_filling(field: Element) -> Risk | None:
+    """The risk of what is typed, chosen or ticked where the page says that it is used without another press."""
+    near = told_near(field)
+    if not page_words.AT_ONCE.search(near):
+        return None
+    return told_around(field, "") or said_on(field, near, ALWAYS, "stands beside what is used at once and says")
+
+
 def of_control(element: Element, names: Sequence[str], typed: Element | None = None) -> Risk | None:
     """The risk of pressing a control: that of the first of its names that has one. `typed`: a field that is filled as
     the control is pressed."""
     if tag_of(element) in FIELDS and role_of(element) not in BUTTONS:
-        return None
+        return of_filling(element)
     if tag_of(element) == "label" and not reacts(element):
         return None  # hands the click to its control, which is judged, or ticks a box
     called = names or (pictured(element),)
@@ -66,19 +80,40 @@ def _of_name(element: Element, name: str, typed: Element | None = None) -> Risk 
     if not is_button and ((role != "link" and len(name) > SHORT) or beginnings.HELPS.search(name)):
         return None
     said = vocabulary.HARMLESS.sub(" ", name).strip()
-    if beginnings.ASKED_HOW.match(said):
+    if beginnings.ASKED_HOW.match(said) or (beginnings.TAKES_OUT.fullmatch(said) and is_of_a_list(element)):
+        return None
+    if beginnings.CALLS_OFF.match(said) and _is_not_done_yet(element):
         return None
     # however the name begins: "Continue and pay"
     if (risk := said_on(element, said, ALWAYS)) or not is_button:
         return None if role == "link" and is_reassuring(element) else risk
     if beginnings.REFUSES.match(said) and not any(ON_A_BUTTON[kind].search(said) for kind in ("delete", "send")):
-        return told_around(element, said) if said else None
-    return _of_answer(element, said) or _of_button(element, said, typed)
+        is_answer = beginnings.TURNS_DOWN.match(said) is not None
+        return (_of_reply(element, said) if is_answer else None) or (told_around(element, said) if said else None)
+    is_answer = beginnings.ANSWERS_WITH.fullmatch(said) is not None
+    return (
+        _of_answer(element, said)
+        or _of_button(element, said, typed)
+        or (_of_reply(element, said) if is_answer else None)
+    )
+
+
+def _of_reply(element: Element, name: str) -> Risk | None:
+    """The risk of a yes or no for which somebody waits, as the page says."""
+    near = told_near(element)
+    if page_words.ANSWERS.search(near) and "cookie" not in near.lower():
+        return Risk("send", f"“{name[:LONGEST]}” answers somebody" + finality(element), "page")
+    return None
 
 
 def _of_button(element: Element, name: str, typed: Element | None) -> Risk | None:
     """The risk of a button by its own words and those of its form, else by what the fields of its form hold."""
     form = form_of(element)
+    native = native_form(element)
+    if native is not None and is_search(native) and submits(element):
+        return None  # it leads to a page
+    if not submits(element) and page_words.MORE_STEPS.search(told_near(element)):
+        return None
     if form is not None and beginnings.HANDS_ON.match(name) and (risk := _handed_on(element, name, form, typed)):
         return risk
     clauses = vocabulary.CLAUSES.split(name)
@@ -92,7 +127,48 @@ def _of_button(element: Element, name: str, typed: Element | None) -> Risk | Non
         return None
     if form is not None and (risk := _handed_in(element, name, form, typed)):
         return risk
-    return None if is_reassuring(element) else told_around(element, name)
+    return None if is_reassuring(element) else told_around(element, name) or _ends_something(element, form)
+
+
+def _ends_something(element: Element, form: Element | None) -> Risk | None:
+    """The risk of a button that ends something, whatever it is called, unless one of its names says that it leaves,
+    looks or leads on: it sends something by itself, hands in by post, or it is one of the few that a dialog asks by."""
+    names = names_of(element)
+    if not names or any(_leaves_all_as_it_is(name) for name in names):
+        return None
+    native = native_form(element)
+    how = ""
+    if element.get("sends") == "true":
+        how = "sends something by itself"
+    elif DANGER.search(element.get("class") or ""):
+        how = "is drawn as a danger"
+    elif native is not None and submits(element) and not is_search(native) and not _lets_in(native):
+        is_post = (native.get("method") or "").lower() == "post"
+        how = "hands in a form" if is_post or not has_fields(native) else ""
+    elif (dialog := dialog_of(element)) is not None and _asks_by_few(dialog):
+        said = text_of(dialog, without_controls=True)
+        how = "ends a dialog" if len(said) > SHORT / 3 and "cookie" not in said.lower() else ""
+    return Risk("order", f"“{names[0][:LONGEST]}” {how}" + finality(element), "page") if how else None
+
+
+def _asks_by_few(dialog: Element) -> bool:
+    """Whether a dialog has no more than a few buttons, one of which refuses, so that another one agrees."""
+    names = [_called(one) for one in buttons_of(dialog)]
+    return len(names) <= FEW and any(beginnings.REFUSES.match(one) for one in names)
+
+
+def _leaves_all_as_it_is(name: str) -> bool:
+    said = vocabulary.HARMLESS.sub(" ", name).strip()
+    tables = (beginnings.UNCONCERNED, beginnings.GOES_ON, beginnings.STAYS, beginnings.LEADS_AWAY, beginnings.LEADS_ON)
+    return any(one.match(said) for one in tables) or vocabulary.LEADS_TO.search(said) is not None
+
+
+def _is_not_done_yet(element: Element) -> bool:
+    """Whether a button beside this one goes on with what this one calls off."""
+    block = next((one for one in element.iterancestors() if len([*buttons_of(one)]) > 1), None)
+    return block is not None and any(
+        beginnings.GOES_THROUGH.match(_called(one)) for one in buttons_of(block) if one is not element
+    )
 
 
 def told_around(element: Element, name: str) -> Risk | None:
@@ -112,6 +188,8 @@ def _of_words(element: Element, name: str, form: Element | None) -> Risk | None:
         return Risk("pay", f"“{name[:LONGEST]}” says “{found[0]}” and a price" + finality(element), "page")
     if form is not None and (has_fields(form) or not vocabulary.LEADS_TO.search(name)):
         return said_on(element, name, IN_A_FORM, "ends a form and says")
+    if beginnings.DECIDES.match(name) and _says_when_or_for_what(element):
+        return said_on(element, name, IN_A_FORM, "stands beside when or for what it is and says")
     if _sums_up(element) and not vocabulary.LEADS_TO.search(name):
         return said_on(element, name, IN_A_FORM, "stands below what it is about and says")
     return None
@@ -124,6 +202,15 @@ def _sums_up(element: Element) -> bool:
         return True
     asked = text_of(dialog, without_controls=True)[:ASKED] if dialog is not None else ""
     return "?" in asked or page_words.ABOUT_TO.search(asked) is not None
+
+
+def _says_when_or_for_what(element: Element) -> bool:
+    """Whether beside a button, with hardly another, a price or a time stands, so that nothing is left to be chosen."""
+    block = element.getparent()
+    if block is None or len([*buttons_of(block)]) > 2:
+        return False
+    near = told_near(element)
+    return PRICE.search(near) is not None or page_words.TIME.search(near) is not None
 
 
 def _of_answer(element: Element, name: str) -> Risk | None:
@@ -169,6 +256,8 @@ def said_on(element: Element, name: str, by_kind: Mapping[str, re.Pattern[str]],
 
 def _handed_on(element: Element, name: str, form: Element, typed: Element | None) -> Risk | None:
     """The risk of a button that leads on: its form holds what somebody has typed about a person."""
+    if only_acts(element) and beginnings.NAMES_WHERE.match(name):
+        return None  # to the next part of the same page
     if beginnings.LEADS_AWAY.match(name) or is_search(form) or _lets_in(form) or not is_about_somebody(form, typed):
         return None
     return Risk("personal", f"“{name[:LONGEST]}” hands in what the form says of a person" + finality(element), "page")
@@ -184,16 +273,26 @@ def _handed_in(element: Element, name: str, form: Element, typed: Element | None
         return None
     if said := who_is_told_of(form, typed):
         return Risk("personal", f"“{name[:LONGEST]}” hands in “{said}” of a person" + finality(element), "page")
-    if has_a_message(form, typed):
+    if has_a_message(form, typed) and (submits(element) or tag_of(form) == "form"):
         return Risk("send", f"“{name[:LONGEST]}” hands in what somebody has written" + finality(element), "page")
     return None
 
 
 def _ends(element: Element, form: Element) -> bool:
-    """Whether a control hands in its form: a button that does, or, where no button does, a link that leads nowhere."""
+    """Whether a control hands in its form: a button that does, or, where no button does by itself, a link that leads
+    nowhere, or the last button but those that refuse, which a script has do so."""
     if submits(element):
         return True
-    return role_of(element) == "link" and leads_nowhere(element) and not any(map(submits, buttons_of(form)))
+    if any(map(submits, buttons_of(form))) or only_acts(element):
+        return False
+    if role_of(element) == "link":
+        return leads_nowhere(element)
+    leading = [one for one in buttons_of(form) if not only_acts(one) and not beginnings.REFUSES.match(_called(one))]
+    return leading[-1:] == [element]
+
+
+def _called(element: Element) -> str:
+    return next(iter(names_of(element)), "")
 
 
 def _lets_in(form: Element) -> bool:

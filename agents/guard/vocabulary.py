@@ -30,12 +30,13 @@ BINDING = "(?:subscription|membership|contract|plan|account|profile|policy|tenan
 CALLED_OFF = (
     f"(?:{BINDING}|order|booking|trip|appointment|reservation|tickets?|flight|stay|visit|transfer|payment|lesson|class|"
     "table|delivery|collection|pickup|event|meeting|course|enrol?lment|place|seat|loan|rental|hire|viewing|renewal|"
-    "direct debit|standing order|shipment|donation|membership|registration|attendance)"
+    "direct debit|standing order|shipment|donation|membership|registration|attendance|item)s?"
 )
 CARTS = "(?:cart|basket|bag|bin|trash|recycle bin)"
 LISTS = "(?:cart|basket|bag|trolley|wish ?list|favou?rites|watch ?list|compar(?:e|ison)|shortlist|saved|list|selection)"
 TAKEN = (
-    "(?:seats?|spots?|places?|tickets?|tables?|slots?|rooms?|fares?|pitch|stand|desk|car|items?|dates?|times?|offer)"
+    "(?:seats?|spots?|places?|tickets?|tables?|slots?|rooms?|fares?|pitch|stand|desk|car|items?|dates?|times?|offer|"
+    "rates?|deal)"
 )
 ANSWERED = (
     "(?:offer|request|application|invitations?|invites?|quote|bid|order|booking|proposal|swap|trade|claim|candidate|"
@@ -60,7 +61,7 @@ ALWAYS: dict[str, re.Pattern[str]] = {
         *(f"complete {MINE}(?:booking|reservation)", f"confirm (?:and|&|{MINE}{CALLED_OFF}|purchase)"),
         *(
             f"sign {MINE}(?:contract|document|agreement|lease|petition)",
-            f"accept {MINE}(?:offer|quote|contract|proposal)",
+            f"accept {MINE}(?:\\w+ )?(?:offer|quote|contract|proposal)",
         ),
     ),
     "delete": words(
@@ -72,94 +73,14 @@ ALWAYS: dict[str, re.Pattern[str]] = {
             f"withdraw {MINE}(?:application|offer|bid|claim|consent)",
         ),
     ),
+    "send": words("(?:and|&|then) (?:send|submit|notify|invite|e-?mail|inform)"),
     "publish": words(
-        "publish", "post (?:now|comment|reply|review)", "tweet", rf"make {MINE}(?:\w+ )?public", "go live"
-    ),
-}
-# Said on a button, not on a link, these hold wherever it stands: nothing is left to be said or chosen after them.
-ON_A_BUTTON: dict[str, re.Pattern[str]] = {
-    "pay": words(
-        *(
-            r"^(?:buy|purchase|donate|tip)$",
-            "^buy now",
-            "^donate",
-            rf"^pay(?: {OWN}\w+)?$",
-            "^(?:buy|purchase) (?:this|these|it)",
-            "^(?:pay|check ?out) (?:with|by|using|via)",
-            "^(?:cash out|top up now)",
-            rf"^(?:redeem|convert|exchange|stake|invest) (?:{OWN}points|{OWN}voucher|\d)",
-        ),
-        *(
-            f"^(?:renew|start|resume|reactivate) {OWN}{BINDING}",
-            "^(?:upgrade|renew|subscribe|bid) now",
-            f"^settle {OWN}(?:invoice|bill|account)",
-            f"^(?:activate|turn on|set up|enable) {OWN}(?:auto ?-?pay|auto-?renew(?:al)?|direct debit|standing order)",
-        ),
-    ),
-    "order": words(
-        *("^confirm", "^(?:book|reserve|order|rent|hire) (?:this|these|it)", "^(?:book|reserve|order|sign)$"),
-        *("^approve", "^(?:rent|hire|reserve|enroll?|order|book) now"),
-        *(f"^(?:hold|claim|secure|grab|lock in|take) {OWN}{TAKEN}", "^hold (?:for|it|this|until|at)", "^claim now"),
-        *(f"^keep {OWN}(?:seat|spot|place) for me", "^(?:count me in|sign me up|i'?m in|i'?ll take it|i'?m going)"),
-        *(
-            "^(?:it'?s )?(?:a )?(?:done )?deal$",
-            "^(?:make it mine|put me down|book me in|lock it in|snap it up|seal the deal)",
-        ),
-        *(
-            "^(?:that works|works for me|sounds good|i'?ll be there|i'?ll have|i (?:want|accept|do|agree))",
-            "^see you (?!in)",
-        ),
-        *("^(?:let'?s do it|do it|go for it|yes please|i'?m sure)$", "^(?:free|give up|release) (?:my|the|this) "),
-        *("^(?:step down|resign|quit|pull out|drop out)", "^start (?:session|parking|exam|test|trial|ride|hire)"),
-        *("^(?:rsvp|enroll?)(?: yes)?$", f"^join {OWN}(?:waiting ?list|waitlist|queue)", "^request to (?:book|join)"),
-        *("^(?:instant book|pre-?order)(?: now)?$", "^(?:check in now|complete check-?in)", "^(?:bid|bet|sell) [^a-z]"),
-        f"^(?:extend|renew) {OWN}(?:stay|rental|loan|hire|booking|parking)",
-        f"^(?:finish|complete) {OWN}(?:enrol?ling|enrol?lment|registration|registering|booking|sign-?up|order)",
-        "^(?:switch|move|upgrade|sign) me (?:over|up)",
-    ),
-    "send": words(
-        *("^(?:send|submit)(?: (?:it|now|all|anyway))?$", f"^request {OWN}(?:refund|access|callback|payout|return)"),
-        *(
-            "^(?:e-?file|file (?:my|now|the|return))",
-            "^vote$",
-            "^vote for",
-            "^cast (?:my |your )?vote",
-            "^(?:hand (?:in|over)|turn in)",
-            "^(?:tell|let) (?:them|him|her|everyone|the|my)",
-            "^(?:pass it on|say yes|call it)",
-            "^(?:connect|add friend)$",
-        ),
-        f"^submit {OWN}(?:\\w+ )?(?:review|claim|application|request|answers?|form|return|vote|entry|proposal|"
-        "complaint|report|order|timesheet|expenses?|bid|quote|ticket request|response|feedback|test|exam|quiz|homework|"
-        "assignment|results?|payment|offer|registration|nomination|prescription|reading|details|documents?)",
-        f"^(?:accept|decline|reject|deny|refuse|counter) {OWN}{ANSWERED}",
-        "^(?:notify|alert|remind|message|email|invite|text|call) (?:all|everyone|everybody|team|the team|guests|"
-        "attendees|members|customers|students|parents|followers|subscribers|seller|buyer|driver|host|them|him|her)",
-        f"^(?:send|resend) {OWN}(?:invitations?|invites?|friend request|connection request|request|offer|reminders?|"
-        "invoice|newsletter|campaign|enquiry|inquiry|application|reply|order|alert|broadcast|notification)",
-        f"^mark {OWN}(?:as )?(?:sold|paid|shipped|dispatched|delivered|sent|collected)",
-        f"^(?:finish|end|complete) {OWN}(?:test|exam|quiz|attempt|assessment|survey)",
-    ),
-    "delete": words(
-        "^(?:remove|wipe|discard|uninstall|trash|dustbin|(?:format|drop) (?:disk|drive|device|table|database))",
-        f"^leave {OWN}(?:\\w+ )?(?:group|team|organi[sz]ation|workspace|channel|course|class|server|project|club)",
-        "^(?:revoke|terminate|deactivate|ban|kick|evict|unfriend)",
-        "^cancel (?:my|your|this|these)",
-        f"^reset {OWN}(?:device|phone|progress|everything|all|data|factory|settings|history|account|statistics)",
-        f"^clear {OWN}(?:history|all data|data|chat|conversation|messages|cache and|browsing)",
-        f"^(?:opt out|forget {OWN}(?:device|network|card))",
-        "^(?:overwrite|goodbye|get rid|throw away|bin it|scrap|shred|nuke|shut down|take (?:it )?down|stop service)",
-    ),
-    "publish": words(
-        "^post$",
-        "^(?:merge|deploy|release(?! notes)|announce|broadcast|launch (?:campaign|now|site|offer|it))",
-        f"^list {OWN}(?:item|for sale)",
-        "^(?:put (?:it )?(?:live|online)|push live|share with (?:the )?(?:world|everyone)|show everyone)",
-    ),
-    "personal": words(
-        f"^(?:share|import|sync|upload) {OWN}(?:location|contacts|address book|medical|passport|id|health)",
-        f"^(?:link|connect) {OWN}(?:bank|card|paypal)",
-        f"^(?:authori[sz]e|grant|allow) {OWN}(?:app|access|application|permissions?)",
+        "publish",
+        "(?:and|&|then) (?:post|share|go live)",
+        "post (?:now|comment|reply|review)",
+        "tweet",
+        rf"make {MINE}(?:\w+ )?public",
+        "go live",
     ),
 }
 # Said on the button of a form; elsewhere such a button only opens one ("Ask the host", "Book a room" in a list).
@@ -201,7 +122,16 @@ IN_A_FORM: dict[str, re.Pattern[str]] = {
             "trade",
         ),
         f"complete {OWN}registration",
-        "switch to (?:this|my)",
+        "switch (?:to (?:this|my)|now|tariff|plan|provider|supplier)",
+        *(
+            "activate",
+            "finali[sz]e",
+            "lock in",
+            "unlock",
+            "rebook",
+            "replace",
+            "change (?:plan|seat|tariff|flight)",
+        ),
         "pre-?order",
         "schedule (?:an? |my )?(?:appointment|visit|call|delivery|collection|viewing|pickup|service|test drive)",
         "arrange",
@@ -221,6 +151,9 @@ IN_A_FORM: dict[str, re.Pattern[str]] = {
             "invite",
             "report",
             "claim",
+            "flag",
+            "assign",
+            "endorse",
             "ask",
             "vote",
         ),
@@ -243,10 +176,23 @@ IN_A_FORM: dict[str, re.Pattern[str]] = {
             r"let (?:my |the |your )?\w+ know",
         ),
     ),
-    "delete": words("remove", "unsubscribe", "revoke", "terminate", "deactivate", "clear (?:my )?(?:history|data)"),
-    "publish": words("post", "comment", "publish", "announce", "broadcast", "list (?:it|item|for sale)"),
+    "delete": words(
+        "remove", "unsubscribe", "revoke", "terminate", "deactivate", "close case", "clear (?:my )?(?:history|data)"
+    ),
+    "publish": words(
+        "create (?:\\w+ )?(?:topic|thread|post|poll|discussion|release|listing)",
+        f"add {OWN}(?:public )?(?:comment|review|reply|answer|listing|story|post)",
+        "update (?:page|listing|post)",
+        "post",
+        "comment",
+        "publish",
+        "announce",
+        "broadcast",
+        "list (?:it|item|for sale)",
+    ),
     "personal": words(
-        *("save", "register", "sign up", "subscribe", "join", "notify me", "upload"),
+        *("save", "register", "sign up", "subscribe", "join", "notify me", "upload", "authori[sz]e", "consent"),
+        f"link {OWN}account",
         r"set (?:an? |the |my )?(?:\w+ )?(?:reminder|alarm|alert|password|pin)",
         *(
             "(?:create|open) (?:an? |my |your )?(?:\\w+ )?(?:account|profile)",
@@ -257,6 +203,7 @@ IN_A_FORM: dict[str, re.Pattern[str]] = {
 }
 OF_A_PRICE = words(
     *("pay", "buy", "purchase", "order", "book", "reserve", "rent", "hire", "subscribe", "transfer", "donate"),
+    *("repay", "sell", "exchange", "convert", "add", "get (?:it|this|access|now|yours)", "start", "charge", "move"),
     *("upgrade", "renew", "top up", "send", "give", "bid", "bet", "invest", "withdraw", "pledge", "tip", "accept"),
     *(
         "cash out",
@@ -293,7 +240,10 @@ HARMLESS = words(  # struck out of a name before words of risk are looked for
     *("orders? (?:by|history|details|status|number|summary|total|date)", "publish(?:ed|ing)? date", "post ?code"),
     f"save {OWN}(?:search|filters?|view|layout|draft)",
     f"save (?:for later|as (?:a )?draft|to {OWN}{LISTS}|up to|as pdf)",
-    f"remove (?:all )?(?:filters?|sorting|highlights?|from {OWN}{LISTS})",
+    f"remove (?:all )?(?:filters?|sorting|highlights?|(?:[^.?!]{{1,80}} )?from {OWN}{LISTS})",
+    "(?:swap|switch|exchange|reverse) (?:origin|departure|from|stations?|directions?|airports?|cities|locations?|"
+    "languages?|currenc(?:y|ies)|units)",
+    "remove (?:attachment|attached file|row|line|passenger|travell?er|stop|leg|option|topping|coupon|promo)",
     *(
         "(?:allow|accept|agree|reject) (?:all |necessary |essential |optional )?cookies",
         "(?:accept|reject|allow) all",
@@ -310,8 +260,8 @@ PICTURES_OF = words("trash(?: can| alt)?", "delete", "dustbin", "paper ?plane", 
 OFFERED = words("quotes?", "eligib(?:le|ility)", "premiums?", "my (?:price|rate|results?|score)", "offers?")
 """What is told only after a website knows of somebody: who asks for it hands in what the form holds."""
 PRICE = re.compile(
-    r"[€£$¥]\s?\d[\d.,]{0,15}|"
-    r"\d[\d.,]{0,15}\s?(?:[€£$¥]|(?:kr|eur|usd|gbp|sek|nok|dkk|chf|pln)\b)|"
-    r"\b(?:eur|usd|gbp)\s?\d[\d.,]{0,15}",
+    r"[€£$¥₹₩₺₽₪₫₱฿₴]\s?\d[\d.,]{0,15}|"
+    r"\d[\d.,]{0,15}\s?(?:[€£$¥₹₩₺₽₪₫₱฿₴]|(?:kr|eur|usd|gbp|sek|nok|dkk|chf|pln|zł|kč|inr|aud|cad)\b)|"
+    r"\b(?:eur|usd|gbp|chf|inr|aud|cad|rs|kr)\.?\s?\d[\d.,]{0,15}",
     re.IGNORECASE,
 )

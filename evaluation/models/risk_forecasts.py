@@ -11,13 +11,35 @@ from typing import Any, Self
 from django.db import models
 from django.db.models import Exists, OuterRef
 
-from agents.guard import beginnings, consequences, controls, fields, judging, page_words, policy, pressing, vocabulary
+from agents.guard import (
+    beginnings,
+    button_words,
+    consequences,
+    controls,
+    fields,
+    judging,
+    page_words,
+    policy,
+    pressing,
+    vocabulary,
+)
 from agents.guard.judging import SeenControl
 from agents.guard.policy import Risk
 from agents.types import Action
 from annotations.models import Correction, Dataset, Step
 
-LOOKS_BY = (judging, pressing, consequences, fields, controls, vocabulary, beginnings, page_words, policy)
+LOOKS_BY = (
+    judging,
+    pressing,
+    consequences,
+    fields,
+    controls,
+    vocabulary,
+    button_words,
+    beginnings,
+    page_words,
+    policy,
+)
 
 
 def told_action(action: Action) -> str:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from agents.guard import beginnings, page_words, vocabulary
+from agents.guard import beginnings, button_words, page_words, vocabulary
 from agents.guard.consequences import LONGEST_NEAR
 from tests.agents.test_guard_fields import held
 
@@ -109,7 +109,7 @@ HOSTILE = (
 
 def test_no_text_makes_reading_it_slow() -> None:
     """`tests/test_patterns.py` reads patterns where they are written; those of tables are put together."""
-    found = [one for module in (beginnings, page_words, vocabulary) for one in vars(module).values()]
+    found = [one for module in (beginnings, button_words, page_words, vocabulary) for one in vars(module).values()]
     tables = [pattern for one in found if isinstance(one, dict) for pattern in one.values()]
     patterns = [one for one in (*found, *tables) if isinstance(one, re.Pattern)]
     assert len(patterns) > 40
