@@ -1,7 +1,8 @@
 """Whether an action that a person approved still is what they approved, as pages change while they think. Core."""
 
 from agents.guard.controls import acted_on, around, dialog_of, names_of, role_of, text_of
-from agents.guard.judging import CAN_COMMIT, look
+from agents.guard.judging import look
+from agents.guard.policy import CAN_COMMIT
 from agents.guard.pressing import LONGEST
 from agents.guard.vocabulary import PRICE
 from agents.types import Action

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import chain
 
 from agents.guard.controls import FIELDS, NO_TEXT, written_in
@@ -33,8 +34,7 @@ def has_a_message(form: Element, typed: Element | None = None) -> bool:
 
 def is_sign_in(form: Element) -> bool:
     """Whether a form asks for a password and for nothing but who has it, so that it lets in whom the website knows."""
-    drafts = read_drafts(form)
-    labels = labels_of(drafts)
+    drafts, labels = _read(form)
     written = [
         one for one in drafts if one.is_field and one.tag in FIELDS and one.attributes.get("type") not in NO_TEXT
     ]
@@ -47,16 +47,21 @@ def is_sign_in(form: Element) -> bool:
 def field_name(field: Element) -> str:
     """What a field is called, as people see it."""
     parent = field.getparent()
-    drafts = read_drafts(parent if parent is not None else field)
-    labels = labels_of(drafts)
+    drafts, labels = _read(parent if parent is not None else field)
     own = next(one for one in drafts if one.tag == field.tag and one.attributes == dict(field.attrib))
     return plain(name_of(own, labels))
 
 
+@lru_cache(maxsize=2)
+def _read(form: Element) -> tuple[list[ElementDraft], Labels]:
+    """The elements of a form, and its labels: read once, as every button of it asks for them. Pages do not change."""
+    drafts = read_drafts(form)
+    return drafts, labels_of(drafts)
+
+
 def _filled(form: Element, typed: Element | None) -> Iterator[str]:
     """What each field that holds something is called, all of its names together."""
-    drafts = read_drafts(form)
-    labels = labels_of(drafts)
+    drafts, labels = _read(form)
     being_typed = typed.get(NODE_ID) if typed is not None else None
     for draft in drafts:
         if draft.tag not in FIELDS or draft.attributes.get("type") in NO_TEXT or draft.role == "searchbox":

@@ -26,15 +26,13 @@ from agents.guard.controls import (
     text_of,
 )
 from agents.guard.fields import field_name, is_sign_in, who_is_told_of
-from agents.guard.policy import PolicyRule, Risk, first_that_holds
+from agents.guard.policy import CAN_COMMIT, USING, PolicyRule, Risk, first_that_holds
 from agents.guard.pressing import LONGEST, finality, of_buttons, of_control, of_filling, said_on, told_around
 from agents.guard.vocabulary import ALWAYS, IN_A_FORM, PRICE, plain
 from agents.types import Action
 from agents.world_model.predicting import Prediction
 from annotations.dom.tree import Element, tag_of
 
-USING = ("CLICK", "PRESS", "SUBMIT", "ENTER")
-CAN_COMMIT = (*USING, "TYPE", "SELECT", "DRAG")
 PRESSING = frozenset({"", "enter", "numpadenter", "return", "space"})  # keys that use a control
 ENTERING = frozenset({"", "enter", "numpadenter", "return"})  # keys that hand in what a field belongs to
 KEYS_IN_TEXT = re.compile(r"[\n\r\t]")  # typed key by key they leave the field or hand it in

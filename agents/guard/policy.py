@@ -16,6 +16,15 @@ KINDS = {
     "personal": "hands in personal data",
 }
 OF = ("words", "role", "operation", "url", "price")
+USING = ("CLICK", "PRESS", "SUBMIT", "ENTER")
+CAN_COMMIT = (*USING, "TYPE", "SELECT", "DRAG")  # what only looks around is risky by no rule but one of operations
+# (role, operation, address) of clicks: a rule that holds on all of a row holds on nearly every click there is.
+_SOME = ("button", "CLICK", "http://shop.example/")
+CLICKS = {
+    "role": (_SOME,),
+    "operation": (_SOME,),
+    "url": (_SOME, ("link", "CLICK", "https://www.bank.example/pay?id=1"), ("button", "CLICK", "https://x.test/a/b")),
+}
 
 
 @dataclass(frozen=True)
@@ -50,11 +59,12 @@ class PolicyRule:
 
     @property
     def passes_every_click(self) -> bool:
-        """Whether it calls harmless whatever an agent clicks: the guard then holds none."""
-        if self.kind or self.of == "price":
+        """Whether it calls harmless all or nearly all of what an agent clicks: the guard then holds hardly any."""
+        if self.kind or not self.pattern:
             return False
-        every = self.pattern != "" and not self.pattern.strip("* ")
-        return every or (self.of == "operation" and fnmatchcase("click", self.pattern.lower()))
+        is_wide = "*" in self.pattern and len(self.pattern.replace("*", "").strip()) < 2
+        clicks = CLICKS.get(self.of, ())
+        return is_wide or (bool(clicks) and all(self.holds(self.website, "", *click) for click in clicks))
 
     def holds(self, website: str, name: str, role: str, operation: str, url: str) -> bool:
         """Whether the rule matches an action, by its website, the name and role of its element, its operation and the
@@ -63,13 +73,18 @@ class PolicyRule:
             return False
         if self.of == "price":
             return PRICE.search(name) is not None
-        if not self.pattern:
+        if not self.pattern or (self.of != "operation" and operation not in CAN_COMMIT):
             return False
         told = {"words": name, "role": role, "operation": operation, "url": url}[self.of].lower()
         pattern = plain(self.pattern).lower()
         if self.of == "words" and "*" not in pattern:
             return re.search(rf"(?<!\w){re.escape(pattern)}(?!\w)", told) is not None
-        return fnmatchcase(told.replace("[", "("), pattern.replace("[", "(").replace("?", "\x00"))
+        return fnmatchcase(_plainly(told), _plainly(pattern))
+
+
+def _plainly(text: str) -> str:
+    """A text or a pattern in which nothing but `*` stands for anything else."""
+    return text.replace("[", "(").replace("?", "\x00")
 
 
 def first_that_holds(

@@ -40,15 +40,16 @@ LONGEST = 120  # characters of a name that is shown
 SURE_KINDS = ("pay", "delete")  # by the words of a button these hold also where the page says that nothing is done yet
 DANGER = re.compile(r"(?<![a-z])(?:danger|destructive)(?![a-z])", re.IGNORECASE)  # in classes of a button
 FEW = 3  # buttons of a dialog: more of them are choices
+PRESSED = 20  # buttons of a form, from the first on, that Enter may press: a page may have any number
 ASKED = 400  # characters of what stands around a yes
 
 
 def of_buttons(form: Element | None, typed: Element | None = None) -> Risk | None:
     """What the enter key in a form, or in a field of it (`typed`), does: any of the buttons that hand it in may be the
-    one that it presses."""
+    one that it presses, where a script chooses; without one it is the first."""
     buttons = list(buttons_of(form)) if form is not None else []
     pressed = [one for one in buttons if submits(one)] or buttons
-    found = (of_control(one, names_of(one), typed) for one in pressed)
+    found = (of_control(one, names_of(one), typed) for one in pressed[:PRESSED])
     return next(filter(None, found), None)
 
 

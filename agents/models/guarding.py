@@ -49,7 +49,7 @@ class GuardRuleQuerySet(models.QuerySet["GuardRule"]):
         if row.rule.passes_every_click and not sure:
             where = f"on {row.website}" if row.website else "on any website"
             told = f"{row.of} {row.pattern} says harmless"
-            raise PassesEveryClick(f"{told}: with this rule the guard holds no click {where}.")
+            raise PassesEveryClick(f"{told}: with this rule the guard holds hardly any click {where}.")
         row.save()
         return row
 
@@ -83,7 +83,9 @@ class GuardRule(models.Model):
 
     def clean(self) -> None:
         """Refuses texts that are read otherwise than they are compared: with characters that cannot be seen, or that
-        turn the direction of others."""
+        turn the direction of others. A rule of anything but a price says what it is compared with."""
+        if self.of in OF and self.of != "price" and not self.pattern:
+            raise ValidationError({"pattern": f"Say which {self.of} it is about: * stands for anything."})
         for name in ("website", "pattern"):
             if any(category(one) in ("Cc", "Cf") for one in getattr(self, name)):
                 raise ValidationError({name: "It holds characters that cannot be seen."})

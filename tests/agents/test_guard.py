@@ -1,5 +1,7 @@
 """The guard: which actions on which pages are held, and why."""
 
+from time import process_time
+
 import pytest
 
 from agents.cookbook import checking
@@ -184,11 +186,51 @@ def test_a_website_is_the_same_in_letters_of_either_case() -> None:
         (PolicyRule("words", "save", "order"), False),  # a word, not a part of one
         (PolicyRule("words", "*3.00", "order"), True),
         (PolicyRule("words", "", "order"), False),
+        (PolicyRule("url", "https://rail.example/book/confirm?x=1", "order"), True),
+        (PolicyRule("url", "*/confirm?x=*", "order"), True),
+        (PolicyRule("url", "*/confirm?y=*", "order"), False),
+        (PolicyRule("url", "*/confirmXx=1", "order"), False),
     ],
 )
 def test_a_rule_looks_at_words_role_operation_address_or_price(rule: PolicyRule, held: bool) -> None:
     found = judged("Saver £3.00", rules=[rule], url="https://rail.example/book/confirm?x=1").risk
     assert (found is not None) is held
+
+
+@pytest.mark.parametrize(("pattern", "name"), [("*are you sure?*", "Are you sure? Yes"), ("*[now]*", "Pay [now]")])
+def test_nothing_but_a_star_stands_for_anything(pattern: str, name: str) -> None:
+    rule = PolicyRule("words", pattern, "order")
+    assert rule.holds("", name, "button", "CLICK", "")
+    assert not rule.holds("", name.replace("?", "!").replace("[", "{"), "button", "CLICK", "")
+
+
+@pytest.mark.parametrize(("operation", "held"), [("CLICK", True), ("TYPE", True), ("SCROLL", False), ("HOVER", False)])
+def test_a_rule_of_an_address_holds_what_can_commit_there(operation: str, held: bool) -> None:
+    rule = PolicyRule("url", "*/pay*", "pay")
+    assert rule.holds("", "Go", "button", operation, "https://shop.example/pay?id=3") is held
+    assert PolicyRule("operation", operation, "pay").holds("", "Go", "button", operation, ""), "an operation is named"
+
+
+@pytest.mark.parametrize(
+    ("of", "pattern", "passes"),
+    [
+        ("words", "*", True),
+        ("words", "* *", True),
+        ("words", "*e*", True),
+        ("words", "save list", False),
+        ("role", "*u*", True),
+        ("role", "button", True),
+        ("role", "link", False),
+        ("url", "http*", True),
+        ("url", "*:*", True),
+        ("url", "*/help/*", False),
+        ("operation", "cl*", True),
+        ("operation", "type", False),
+    ],
+)
+def test_a_rule_that_calls_nearly_every_click_harmless_is_known(of: str, pattern: str, passes: bool) -> None:
+    assert PolicyRule(of, pattern).passes_every_click is passes
+    assert not PolicyRule(of, pattern, "pay").passes_every_click
 
 
 @pytest.mark.parametrize(("confidence", "held"), [(0.93, True), (0.2, False)])
@@ -210,6 +252,26 @@ def test_the_stage_notes_what_it_would_hold() -> None:
     Guarded(parts).run(states)
     assert [state.trace["act"].get("held", {}).get("kind") for state in states] == [None, "send"]
     assert "shop" in states[0].trace["act"]["passed"]
+
+
+@pytest.mark.parametrize(("operation", "is_done"), [("CLICK", False), ("SCROLL", True)])
+def test_what_can_commit_is_not_done_on_a_page_that_cannot_be_read(operation: str, is_done: bool) -> None:
+    parts = Parts(checking.vary(literature.get("grounded"), {"act.guard": "policy"}))
+    state = StepState.of(Observation(1, 1, 0, 0, "shop", "", "", "Tip.", "<html><p"), 0)
+    state.close(Action(operation, "8"))
+    Guarded(parts).run([state])
+    assert (state.action is not None) is is_done
+    assert ("the guard could not read the page" in state.error) is not is_done
+
+
+def test_enter_in_a_form_of_any_size_is_judged_in_time() -> None:
+    """Each button read the whole form again: 1,000 took 15 seconds of a processor."""
+    button = '<button backend_node_id="{}" type="submit"><text>Show results</text></button>'
+    lines = "".join(f'<p backend_node_id="{number}"><text>Line</text></p>' for number in range(10_000, 16_000))
+    form = f'<form><input backend_node_id="8"/>{lines}{"".join(map(button.format, range(50_000, 52_000)))}</form>'
+    root, began = parse(f"<html><body>{form}</body></html>"), process_time()
+    assert judge(root, Action("TYPE", "8", "ann\n")).risk is None
+    assert process_time() - began < 5
 
 
 def test_how_long_it_waits_is_refused_where_nothing_is_held() -> None:

@@ -103,12 +103,18 @@ def test_what_is_no_rule_is_refused(db: None, rule: dict) -> None:
     assert GuardRule.objects.count() == 1
 
 
+def test_a_rule_without_a_pattern_is_told_what_it_lacks(db: None) -> None:
+    project = factories.make_project()
+    answer = add(client_of(factories.make_user(Role.ADMIN, project)), project, of="url", pattern="", kind="pay")
+    assert answer.json() == {"pattern": ["Say which url it is about: * stands for anything."]}
+
+
 def test_a_rule_that_lets_every_click_pass_is_kept_only_where_that_is_meant(db: None) -> None:
     project = factories.make_project()
     admin, page = client_of(factories.make_user(Role.ADMIN, project)), reverse("guard-rules", args=[project.slug])
     told = {"website": "", "of": "words", "pattern": "*", "kind": ""}
     said = admin.post(page, told).content.decode()
-    assert "words * says harmless: with this rule the guard holds no click on any website." in said
+    assert "words * says harmless: with this rule the guard holds hardly any click on any website." in said
     assert "Add it all the same" in said
     assert not GuardRule.objects.exists()
     assert admin.post(page, told | {"sure": ""}).status_code == 302

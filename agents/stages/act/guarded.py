@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 
 from agents.guard.judging import judge
+from agents.guard.policy import CAN_COMMIT
 from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts, StageKind
 from agents.stages.state import StepState
 from agents.world_model.predicting import Prediction, Situation
 from annotations.dom.limits import PageError
+from annotations.sandbox.deadline import page_deadline
+
+SECONDS = 20.0  # for one page; what is not judged by then is not done
 
 
 class Guarded(StageKind):
@@ -31,20 +35,23 @@ class Guarded(StageKind):
         return [None] * len(states)
 
     def _judge(self, state: StepState, prediction: Prediction | None) -> None:
-        seen, action = state.observation, state.action
+        seen, action, rules = state.observation, state.action, self.parts.policy
         assert action is not None
         try:
-            root = seen.root if seen.html else None
-        except PageError:
-            root = None
-        rules = self.parts.policy
-        said = judge(root, action, website=seen.website, url=seen.url, rules=rules, prediction=prediction)
+            with page_deadline(SECONDS):
+                root = seen.root if seen.html else None
+                said = judge(root, action, website=seen.website, url=seen.url, rules=rules, prediction=prediction)
+        except PageError as error:
+            if action.operation in CAN_COMMIT:
+                return state.fail(f"Not done, as the guard could not read the page: {error}")
+            return None
         if prediction is not None:
             state.note("act", expected=prediction.text, sure=round(prediction.confidence, 3))
         if (risk := said.risk) is not None:
             state.note("act", held={"kind": risk.kind, "why": risk.why, "by": risk.by, "sure": risk.sure})
         elif said.passed_by:
             state.note("act", passed=said.passed_by)
+        return None
 
 
 class GuardedAndForeseen(Guarded):
