@@ -53,7 +53,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
     work = UnderWay.of(user)
     returned = list(waiting.returned(user))
     to_do = waiting.waiting(user)
-    judging = to_judge(user)
+    judging, answered = to_judge(user), answered_for(user)
     keys = iter(range(2 if returned else 1, 10))
     may_evaluate, listed = rules.projects(user, "evaluate").exists(), saved.listed(user)
     ready = [recipe.name for recipe in preparing.ready(user, listed)]
@@ -64,10 +64,10 @@ def context(request: HttpRequest) -> dict[str, Any]:
         "defects": defects_of(returned),
         "to_do": [(one, next(keys)) for one in to_do[:CARDS]],
         "to_judge": [(queue, left, next(keys)) for queue, left in judging],
-        "answered": answered_for(user),
+        "answered": answered,
         "more_to_do": len(to_do) > CARDS,
         "sentence": sentence(
-            sum(one.count for one in to_do) + len(returned) + sum(left for _, left in judging),
+            sum(one.count for one in to_do) + len(returned) + len(answered) + sum(left for _, left in judging),
             work,
         ),
         "under_way": work.under_way,

@@ -100,13 +100,14 @@ class HomeView(APIView):
         ready = [recipe.name for recipe in preparing.ready(user, listed)]
         may_evaluate = rules.projects(user, "evaluate").exists()
         then = home.next_thing(user, ready, len(listed)) if may_evaluate else None
-        waits = sum(one.count for one in to_do) + len(returned) + sum(left for _, left in judging)
+        answered = answered_for(user)
+        waits = sum(one.count for one in to_do) + len(returned) + len(answered) + sum(left for _, left in judging)
         told: dict[str, Any] = {
             "sentence": home.sentence(waits, work),
             "returned": returned,
             "to_do": to_do,
             "to_judge": [{"queue": queue.pk, "study": queue.study_id, "left": left} for queue, left in judging],
-            "answered": answered_for(user),
+            "answered": answered,
             "campaigns": [_managed(one, request) for one in home.campaigns(user)],
             "running": [
                 {"kind": kind, "id": row.pk, "name": str(row), "state": live.fields["state"], "says": _says(live)}

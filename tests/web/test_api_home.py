@@ -132,7 +132,9 @@ def test_runs_that_cannot_be_compared_are_refused_in_a_sentence() -> None:
     user = factories.make_user("reader", one.dataset.project)
     client = client_of(user)
     foreign = client.get(f"/api/runs/compare/?runs={one.pk},{other.pk}")
-    assert (foreign.status_code, foreign.json()) == (400, {"runs": ["Choose a second run, on the same dataset."]})
+    assert (foreign.status_code, foreign.json()) == (400, {"runs": [f"No run {other.pk} is here that you may see."]})
+    alone = client.get(f"/api/runs/compare/?runs={one.pk}").json()
+    assert alone == {"runs": ["Choose a second run, on the same dataset."]}
     Membership.objects.create(project=other.dataset.project, user=user, role="reader")
     assert "different datasets" in client.get(f"/api/runs/compare/?runs={one.pk},{other.pk}").json()["runs"][0]
     assert client.get("/api/runs/compare/?runs=").status_code == 400

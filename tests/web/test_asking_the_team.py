@@ -84,6 +84,7 @@ def test_who_asked_is_told_of_an_answer_until_they_have_read_it() -> None:
     Review.objects.give(world.trajectory, step, other.user, "both_acceptable", comment="Both lead there.")
     page = asking.get("/").content.decode()
     assert "Answers to your questions" in page
+    assert "1 item waits for you" in page
     assert f"/trajectories/{world.trajectory.pk}/steps/4/" in page
     assert "Is this one right, too?" in page
     assert "Answers to your questions" not in other.get("/").content.decode()
@@ -280,3 +281,13 @@ def test_questions_go_with_their_queue_on_the_way_back() -> None:
     assert ReviewQueue.objects.count() == 0
     ask(person(world), world)
     assert ReviewTask.objects.get().question
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_earlier_questions_were_asked_when_their_queue_was_made() -> None:
+    world = studied()
+    ask(person(world), world)
+    migrate_back_and_forth("evaluation", "0028")
+    task = ReviewTask.objects.get()
+    assert (task.asked_at, task.seen_at) == (task.queue.created_at, None)

@@ -180,6 +180,8 @@ PAGES = {
     "trajectory": get("trajectories"),
     "trajectory-reviews": post("trajectories", EXPORTERS),
     "trajectory-ask": post("trajectories", EXPORTERS),
+    "question-withdraw": post("questions", OWNER),
+    "question-seen": post("questions", OWNER),
     "trajectory-step": get("trajectories", seq=0),
     "trajectory-step-view": get("trajectories", seq=0),
     "trajectory-step-tree": get("trajectories", seq=0),
