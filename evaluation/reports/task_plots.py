@@ -7,7 +7,7 @@ from agents.recipes.miniwob_table import SYNAPSE
 from evaluation.reports.task_tables import TaskRow, TasksBesidePublished
 
 WIDTH, PAD = 200, 12  # of a plot, pixels; its axis lies within
-LANE, EDGE = 10, 6  # pixels: of a run, above the first and below the last
+LANE, EDGE = 8, 5  # pixels: of a run, above the first and below the last
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from playwright.sync_api import APIResponse, Page
 
+from agents.environments.task_sets import SYNAPSE
 from agents.models import Run
 from annotations.models import Campaign, Invite
 from evaluation.models import Study
@@ -17,6 +18,7 @@ from tests import factories
 from tests.app_server import AppServer
 from tests.web.test_page_permissions import PAGES, address, make_world_of_pages
 from tests.web.test_pages_studies import add_scores, make_study
+from tests.web.test_study_tasks import played
 from tests.web.world import World
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -128,6 +130,35 @@ def test_a_recipe_that_has_been_compared_keeps_nobody_out(
     assert page.locator(f'a[href="/runs/{run.pk}/"]').count()
     found = list(violations(page, url))
     assert found == [], "\n".join(found)
+
+
+def test_live_tasks_beside_published_numbers_keep_nobody_out(
+    app_server: AppServer, page: Page, sign_in, in_thread
+) -> None:
+    """Their table is wider and longer than its window, and is moved by keys."""
+    study = in_thread(make_played)
+    sign_in(in_thread(lambda: factories.make_user("reader", study.project)))
+    url = reverse("study-tasks", args=[study.pk])
+    page.set_viewport_size({"width": 1280, "height": 500})
+    page.goto(app_server.url(url), wait_until="load")
+    table = page.get_by_role("region", name="Task by task")
+    assert page.evaluate("document.documentElement.scrollWidth") == 1280, "what is wider scrolls in its own box"
+    assert table.evaluate("box => box.scrollWidth > box.clientWidth && box.scrollHeight > box.clientHeight")
+    table.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("() => document.activeElement.scrollLeft > 0")
+    page.keyboard.press("End")
+    page.wait_for_function("() => document.activeElement.scrollTop > 0")
+    top = table.get_by_role("columnheader", name="Synapse").bounding_box()["y"]
+    assert top >= table.bounding_box()["y"], "the names of the columns stay in sight"
+    found = list(violations(page, url))
+    assert found == [], "\n".join(found)
+
+
+def make_played() -> Study:
+    goals = factories.make_dataset(live={"environment": "miniwob", "steps": 20, "seconds": 300})
+    runs = [played(goals, {task: [1.0] for task in SYNAPSE[:12]}, seed=seed) for seed in range(4)]
+    return factories.make_study(goals.project, runs)
 
 
 def make_compared() -> tuple[Study, Run]:
