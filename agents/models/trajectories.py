@@ -95,11 +95,15 @@ class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
         )
         return rows.annotate(right=Case(*cases, output_field=BooleanField(null=True)))
 
-    def with_outcome(self) -> Self:
-        """Episodes with `reward`, that of their end, and `done`, the number of steps that they took."""
-        own = self.select_related("conversation__website").filter(steps__step=None)
+    def outcomes(self) -> Iterable[tuple[dict[str, Any], float | None, int, int, str]]:
+        """Of each episode that has ended, in order: its goal, the reward of its end, the number of its steps, how many
+        of these people did, and its site. Read as values, as a run has thousands."""
+        ended = self.filter(state=Trajectory.State.DONE, steps__step=None).order_by("conversation__position", "pk")
         by_people = Count("steps", filter=Q(steps__done_by__isnull=False))
-        return own.annotate(reward=Sum("steps__reward"), done=Count("steps"), by_people=by_people)
+        counted = ended.annotate(earned=Sum("steps__reward"), taken=Count("steps"), by_people=by_people)
+        return counted.values_list(
+            "conversation__extra", "earned", "taken", "by_people", "conversation__website__name"
+        ).iterator()
 
 
 class Trajectory(models.Model):
@@ -112,9 +116,8 @@ class Trajectory(models.Model):
         FAILED = "failed", "failed"
 
     stored_count: int  # of its steps, where the admin page has counted
-    reward: float | None  # of an episode, where it is read `with_outcome` or `with_results`
+    reward: float | None  # of an episode, where it is read `with_results`
     done: int
-    by_people: int  # of its steps, likewise
     right: bool | None  # where it is read `with_metric`
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="trajectories")

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from agents.models import Trajectory
 from agents.models.trajectories import TrajectoryQuerySet
 from evaluation.metrics.episodes import EpisodeOutcome, measure
 from evaluation.metrics.live_turns import LiveTurn, measure_turns
@@ -14,13 +13,10 @@ from evaluation.metrics.outcomes import Metric
 def episodes_of(trajectories: TrajectoryQuerySet) -> list[EpisodeOutcome]:
     """The outcomes of a run's ended episodes, in order. An episode whose browser was lost again and again has no
     reward."""
-    rows = trajectories.filter(state=Trajectory.State.DONE).with_outcome().order_by("conversation__position", "pk")
-    return [_outcome(row.conversation.extra, row) for row in rows]
-
-
-def _outcome(goal: dict[str, Any], row: Trajectory) -> EpisodeOutcome:
-    site = row.conversation.website.name
-    return EpisodeOutcome(goal["task"], goal["seed"], row.reward or 0.0, row.done, row.by_people, site)
+    return [
+        EpisodeOutcome(goal["task"], goal["seed"], reward or 0.0, steps, by_people, site)
+        for goal, reward, steps, by_people, site in trajectories.outcomes()
+    ]
 
 
 def turns_of(ends: Iterable[tuple[str, dict[str, Any], dict[str, Any]]]) -> list[LiveTurn]:
