@@ -1,5 +1,6 @@
 """The replay page of a stored trajectory in a real browser: stepping, addresses, marks, panels."""
 
+import math
 import re
 from dataclasses import asdict, replace
 
@@ -463,6 +464,27 @@ def test_what_was_predicted_of_the_recorded_action_stands_beside_what_happened(p
     at(0)
     expect(side.get_by_text("What really happened")).to_be_visible()
     expect(side.locator(".beside")).to_have_count(0)
+
+
+@pytest.mark.slow
+def test_actions_stand_in_the_order_in_which_they_were_compared_with_what_weighed(page, at, world) -> None:
+    """The value alone does not tell why an action is done where the planner's share of it counts as well."""
+    row = world.trajectory.steps.get(seq=0)
+    likely = Branch(Action("CLICK", "23"), "[button]  Find a box -> CLICK", "A list opens.", 0.4, True, True)
+    valued = Branch(Action("HOVER", "20"), "[button]  DVD $1.75 -> HOVER", "A tooltip appears.", 0.9)
+    row.branches = [asdict(one) for one in (valued, likely)]
+    row.trace |= {"imagine": {"ratings": [math.log(0.09), math.log(0.36)], "confidences": [0.25, 0.8]}}
+    row.save(update_fields=["branches", "trace"])
+    at(0)
+    side = page.locator("#side")
+    expect(side.locator(".branch .n")).to_have_text(["0.36", "0.09"])
+    expect(side.locator(".branch").first.locator(".tag")).to_have_text("chosen")
+    expect(side.locator("p.faint.predicted")).to_have_text(["value 0.40 · 80 % sure", "value 0.90 · 25 % sure"])
+    row.trace |= {"imagine": {"ratings": [math.log(0.36)]}}  # one action could not be valued
+    row.save(update_fields=["trace"])
+    at(0)
+    expect(side.locator(".branch .n")).to_have_text(["0.90", "0.40"])
+    expect(side.locator("p.faint.predicted")).to_have_count(0)
 
 
 @pytest.mark.slow

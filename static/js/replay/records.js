@@ -180,3 +180,21 @@ export function overruled(branches, done) {
   const among = branches.some((branch) => branch.chosen) ? "" : `: ${done || "no action"}`;
   return `As published, the sample drawn at the chosen action's place is carried out, not that action${among}. The preset “corrected” carries out what was chosen.`;
 }
+
+/** Branches, the best first, each with what it was compared by: its value, or that weighed with how probable the planner
+ * found the action, as the trace of the stage has it in the order of the branches.
+ * @param {any[]} branches @param {{ratings?: number[], confidences?: number[]} | undefined} traced */
+export function compared(branches, traced) {
+  const { ratings = [], confidences = [] } = traced ?? {};
+  const isWeighed = ratings.length === branches.length;
+  const isSure = confidences.length === branches.length;
+  return branches
+    .map((branch, place) => {
+      const rating = isWeighed ? Math.exp(ratings[place]) : branch.value;
+      const value = branch.value === null ? "" : `value ${branch.value.toFixed(2)}`;
+      const sure = isSure && branch.prediction ? `${Math.round(100 * confidences[place])} % sure` : "";
+      const beside = [isWeighed ? value : "", sure].filter(Boolean).join(" · ");
+      return { branch, rating, isWeighed, beside };
+    })
+    .toSorted((one, other) => (other.rating ?? -Infinity) - (one.rating ?? -Infinity));
+}

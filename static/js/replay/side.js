@@ -6,6 +6,7 @@ import {
   asText,
   beside,
   choice,
+  compared,
   facts,
   folded,
   isRecorded,
@@ -284,23 +285,23 @@ export class SidePane {
   }
 
   /** What was considered, the best first, and what was predicted of each. @param {Record<string, any>} detail */
-  #imagine({ branches, action_repr: done }) {
+  #imagine({ branches, action_repr: done, trace }) {
     if (!branches.length) return [];
-    const ordered = branches.toSorted(
-      (/** @type {any} */ one, /** @type {any} */ other) => (other.value ?? -Infinity) - (one.value ?? -Infinity),
-    );
-    const rows = ordered.map((/** @type {any} */ branch) => {
-      const value = branch.value === null ? "–" : branch.value.toFixed(2);
+    const rows = compared(branches, trace.imagine).map(({ branch, rating, isWeighed, beside: said }) => {
       const name = branch.representation || [branch.action.operation, branch.action.value].filter(Boolean).join(" ");
+      const title = isWeighed
+        ? "Value, weighed with the planner’s own share of the action"
+        : "Value of what was predicted";
       const head = make(
         "div.branch",
         {},
-        make("span.n", { title: "Value of what was predicted" }, value),
+        make("span.n", { title }, rating === null ? "–" : rating.toFixed(2)),
         make("span.clip", { title: name }, name),
         ...choice(branch, branches).map((words) => make("span.tag.predicted", {}, words)),
       );
       this.#point(head, branch.action.node_id);
-      return make("div", {}, head, branch.prediction ? prediction("p.muted.predicted", branch.prediction) : null);
+      const predicted = branch.prediction ? prediction("p.muted.predicted", branch.prediction) : null;
+      return make("div", {}, head, said ? make("p.faint.predicted", {}, said) : null, predicted);
     });
     const best = branches.find((/** @type {any} */ branch) => branch.by_value);
     const other = best && !best.chosen ? make("p.note", {}, overruled(branches, done)) : null;
