@@ -74,8 +74,15 @@ def test_a_case_may_record_an_error_instead_of_a_result(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_clone_alone_has_cases_of_every_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_is_named_and_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONFORMANCE_DIR", "/nowhere")
+    with pytest.raises(pytest.UsageError, match="/nowhere"):
+        cases.load("op_f1")
+
+
+@pytest.mark.slow
+def test_the_clone_alone_has_cases_of_every_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CONFORMANCE_DIR", str(tmp_path))
     tests = (ROOT / "tests" / "conformance").glob("test_*.py")
     of_the_others = {"front_door_parts"} | {f"{what}front_door" for what in ("", "weblinx_", "wma_")}
     names = {path.stem.removeprefix("test_") for path in tests} - of_the_others

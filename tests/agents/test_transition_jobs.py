@@ -148,7 +148,11 @@ def test_without_a_train_split_there_is_nothing_to_keep() -> None:
 def test_records_to_train_on_are_written(dataset: Dataset, tmp_path: Path) -> None:
     out, file = StringIO(), tmp_path / "train.jsonl"
     call_command("build_transitions", dataset.name, inline=True, json=True, export=file, stdout=out, stderr=StringIO())
-    assert json.loads(out.getvalue())["written"] == 5
+    told = json.loads(out.getvalue())
+    assert (told["written"], told["undescribed"]) == (5, 5)
+    out = StringIO()
+    call_command("build_transitions", dataset.name, inline=True, export=file, stdout=out, stderr=StringIO())
+    assert "5 of them with facts in the place of words" in out.getvalue()
     first, typed, *_ = [json.loads(line) for line in file.read_text().splitlines()]
     assert first["instruction"].startswith("You know how websites behave.")
     assert first["input"].startswith("URL: \n OBJECTIVE: Sign up as ada with news.\n PREVIOUS ACTION: None\n CURRENT")

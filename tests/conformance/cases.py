@@ -15,8 +15,12 @@ KEPT = Path(__file__).with_name("data")  # what may lie in the repository: its R
 
 
 def folder() -> Path:
-    """`$CONFORMANCE_DIR`, by default the folder that lies beside the repository."""
-    return Path(os.environ.get("CONFORMANCE_DIR", ROOT.parent / "shared" / "conformance"))
+    """`$CONFORMANCE_DIR`, by default the folder that lies beside the repository. One that is named and is not there is
+    an error: the copies that are kept here would pass in its place."""
+    named = os.environ.get("CONFORMANCE_DIR")
+    if named and not Path(named).is_dir():
+        raise pytest.UsageError(f"CONFORMANCE_DIR names {named}, which is no folder")
+    return Path(named) if named else ROOT.parent / "shared" / "conformance"
 
 
 def recorded(name: str, group: str) -> Path:

@@ -47,18 +47,26 @@ class Command(BaseCommand):
             raise CommandError(" ".join(error.messages)) from error
         job = end(job, options["inline"], self.stderr.write)
         tell_errors(job, self.stderr.write)
-        written = 0
+        written = undescribed = 0
         if options["export"]:
             instruction = webnav().texts["world_model"].partition("\n\nOBJECTIVE")[0]
-            records = (one.record() for one in with_pages(list(found.transitions.in_order())))
+            rows = list(found.transitions.in_order())
+            undescribed = sum(not row.rationale for row in rows)
+            records = (one.record() for one in with_pages(rows))
             with options["export"].open("w", encoding="utf-8") as file:
                 for line in training_lines(records, instruction, options["preset"] == "faithful"):
                     file.write(line)
                     written += 1
         if options["json"]:
-            result = {"job": job.pk, "dataset": found.name, "state": job.state, **job.report, "written": written}
+            result = {"job": job.pk, "dataset": found.name, "state": job.state, **job.report}
+            result |= {"written": written, "undescribed": undescribed}
             self.stdout.write(json.dumps(result, ensure_ascii=False))
             return
         self.stdout.write(f"{job.report['said']} of {found.name} in {job.report['seconds']:.1f} s")
         if options["export"]:
             self.stdout.write(f"{written:,} records in {options['export']}")
+        if undescribed:
+            told = (
+                "with their facts in the place of words and without a rationale: nobody has described them (--describe)"
+            )
+            self.stdout.write(f"{undescribed:,} of them {told}")
