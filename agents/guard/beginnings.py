@@ -62,16 +62,12 @@ LEADS_ON = re.compile(  # begins or is a name of a button that decides nothing, 
     r"get|set|run|convert|generate|query|look ?up|plan|list|enter|analy[sz]e|validate|compute|build|customi[sz]e|begin|"
     r"format|measure|quick|deliver (?:to|here)|check answer|vote (?:up|down)|up ?vote|down ?vote|i am (?:over )?\d\d|"
     r"start|accept (?:all|cookies)|mark (?:as )?(?:un)?read|like|follow|favou?rite|bookmark|pin|star|watch|mute|unmute|"
-    r"leave (?:page|site|anyway|without)|exit|remind me|ask me|shop|(?:take (?:a |the )?)?tour|rate|install|enlarge|"
+    r"leave (?:page|site|anyway|without)|exit|remind me|ask|contact|chat|message|"
+    r"shop|(?:take (?:a |the )?)?tour|rate|install|enlarge|"
     r"load|compose|manage|write|leave|bold|italic|track|resume|map|grid|"
     r"insert|crop|rotate|resize|rename|move to|duplicate|new|turn (?:on|off)|enable|disable|archive|snooze|"
     r"(?:extend|resume) (?:my )?session|i'?m still here|still here|retry|try again|reconnect)\b|"
     r"(?:yes|sure|ok|okay|go|apply|ready|update|let'?s go|got it|understood|allow|done|→|›|>)$)",
-    re.IGNORECASE,
-)
-DECIDES = re.compile(  # begins a name that decides where all is said beside it, and elsewhere leads to where it is said
-    r"(?:book|reserve|order|hire|rent|request|enroll?|register|schedule|extend|renew|switch|hold|activate|rebook)"
-    r"(?! (?:an?|tickets?|again|history|details|online)\b)\b",
     re.IGNORECASE,
 )
 GOES_THROUGH = re.compile(  # begins a name that goes on with what another button beside it calls off
@@ -82,7 +78,6 @@ TAKES_OUT = re.compile(r"(?:remove|delete|x|×|✕)(?: (?:this )?(?:item|product
 CALLS_OFF = re.compile(r"(?:cancel|stop|abandon)\b", re.IGNORECASE)
 ANSWERS_WITH = re.compile("(?:accept|approve|admit|deny|decline|reject|ignore|join|yes|no)", re.IGNORECASE)
 TURNS_DOWN = re.compile(r"(?:reject|decline|deny|refuse|no\b)", re.IGNORECASE)
-NAMES_WHERE = re.compile(r"(?:continue|next|proceed|go)\b.{0,3} (?:to|step|page)\b", re.IGNORECASE)
 LEADS_AWAY = re.compile(  # begins a name that leaves a form without what stands in it
     r"(?:continue|go|back|return|proceed) (?:shopping|browsing|reading|watching|without|as (?:a )?guest|"
     r"to (?:home|shop))|next (?:page|month|week|day|year|photo|slide|image|picture|results?|post|"

@@ -225,11 +225,6 @@ AT_ONCE = lines(r"""
         publishes|deletes|cancels|books|charges|submits|closes|moves)
 """)
 """Says near a field that what is typed or chosen there is used without another press."""
-TIME = re.compile(
-    r"\b\d{1,2}[:.]\d\d\b|\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?,? \d|"
-    r"\b\d{1,2}(?:st|nd|rd|th)? (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
-    re.IGNORECASE,
-)
 COMMANDS: dict[str, re.Pattern[str]] = {  # what is typed into a console
     "delete": words(
         r"drop (?:table|database|schema|index|view|user|collection)",

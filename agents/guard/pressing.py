@@ -189,8 +189,6 @@ def _of_words(element: Element, name: str, form: Element | None) -> Risk | None:
         return Risk("pay", f"“{name[:LONGEST]}” says “{found[0]}” and a price" + finality(element), "page")
     if form is not None and (has_fields(form) or not vocabulary.LEADS_TO.search(name)):
         return said_on(element, name, IN_A_FORM, "ends a form and says")
-    if beginnings.DECIDES.match(name) and _says_when_or_for_what(element):
-        return said_on(element, name, IN_A_FORM, "stands beside when or for what it is and says")
     if _sums_up(element) and not vocabulary.LEADS_TO.search(name):
         return said_on(element, name, IN_A_FORM, "stands below what it is about and says")
     return None
@@ -203,15 +201,6 @@ def _sums_up(element: Element) -> bool:
         return True
     asked = text_of(dialog, without_controls=True)[:ASKED] if dialog is not None else ""
     return "?" in asked or page_words.ABOUT_TO.search(asked) is not None
-
-
-def _says_when_or_for_what(element: Element) -> bool:
-    """Whether beside a button, with hardly another, a price or a time stands, so that nothing is left to be chosen."""
-    block = element.getparent()
-    if block is None or len([*buttons_of(block)]) > 2:
-        return False
-    near = told_near(element)
-    return PRICE.search(near) is not None or page_words.TIME.search(near) is not None
 
 
 def _of_answer(element: Element, name: str) -> Risk | None:
@@ -257,8 +246,6 @@ def said_on(element: Element, name: str, by_kind: Mapping[str, re.Pattern[str]],
 
 def _handed_on(element: Element, name: str, form: Element, typed: Element | None) -> Risk | None:
     """The risk of a button that leads on: its form holds what somebody has typed about a person."""
-    if only_acts(element) and beginnings.NAMES_WHERE.match(name):
-        return None  # to the next part of the same page
     if beginnings.LEADS_AWAY.match(name) or is_search(form) or _lets_in(form) or not is_about_somebody(form, typed):
         return None
     return Risk("personal", f"“{name[:LONGEST]}” hands in what the form says of a person" + finality(element), "page")

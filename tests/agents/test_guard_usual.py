@@ -177,22 +177,6 @@ def test_a_statement_that_all_is_done_on_a_press_is_no_reassurance() -> None:
     assert held(box(bound.replace(" until you press the button", " yet"), button("Wonderful"))) == ""
 
 
-@pytest.mark.parametrize(
-    ("beside", "name", "kind"),
-    [
-        ("Friday 12 May, 10:30", "Book slot", "order"),
-        ("£40.00", "Reserve copy", "order"),
-        ("Friday 12 May, 10:30", "Book a table", ""),
-        ("Friday 12 May, 10:30", "Ask a question", ""),
-        ("Any day", "Book slot", ""),
-    ],
-)
-def test_where_the_time_or_the_price_is_said_nothing_is_left_to_be_chosen(beside: str, name: str, kind: str) -> None:
-    assert held(box(said(beside), button(name))) == kind
-    many = "<button><text>Details</text></button>" * 3
-    assert held(box(said(beside), many, button(name))) == ""
-
-
 def test_a_form_that_only_leads_to_a_page_ends_nothing() -> None:
     for attributes, kind in (('method="get"', ""), ('method="post"', "order")):
         assert held(form('<input type="hidden" name="x"/>', "Check in online", attributes=attributes)) == kind
