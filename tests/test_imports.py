@@ -63,8 +63,8 @@ WINGS = {
         retention
     """.split(),
     "evaluation": """
-        metrics asking.definition scanners models asking scores reviews judges explaining guard probes reports external
-        comparing studies teaching bench
+        metrics asking.definition scanners models asking scores folds reviews judges explaining guard probes reports
+        external comparing studies teaching bench
     """.split(),
 }
 # What lies at the top of an app beside its wings, and may import all of them: nothing else does, so that no hall grows
@@ -121,7 +121,8 @@ CORE = """
     agents.training.samples.tokens agents.training.samples.left_out agents.training.kinds.ranking
     agents.training.kinds.language agents.training.trained.card agents.training.unpacking
     evaluation.scores.judging evaluation.asking.definition evaluation.metrics evaluation.metrics.*
-    evaluation.scanners evaluation.scanners.*
+    evaluation.scanners evaluation.scanners.* evaluation.folds.dividing evaluation.folds.plotting
+    evaluation.folds.results
 """.split()
 SHELL = {
     "annotations.sample.campaigns",
