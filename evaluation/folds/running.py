@@ -1,6 +1,7 @@
 """Train the planner `grounded` fold by fold, and let the recipe decide what each training did without. Shell."""
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,19 +32,26 @@ NEAR = 3  # first elements of a ranking, among which the right one was nearly ch
 @dataclass(frozen=True)
 class Division:
     """How the train conversations of a dataset are divided. `by`: what is left out as a task; `per_task`: how many
-    conversations of each are read."""
+    conversations of each are read; `kin`: of other datasets, tasks are one whose names begin with the same match of
+    this pattern."""
 
     folds: int = 5
     by: str = "website"
     per_task: int | None = None
     seed: int = 0
+    kin: str = ""
+
+    def family(self, task: str) -> str:
+        found = re.match(self.kin, task) if self.kin else None
+        return found[0] if found else task
 
 
 class CrossValidation:
     """The train steps of a dataset, read once; the models of its folds, each forgotten once it has decided."""
 
-    def __init__(self, dataset: Dataset, division: Division, settings: Settings) -> None:
-        """ValueError where there are too few tasks."""
+    def __init__(self, dataset: Dataset, division: Division, settings: Settings, also: Sequence[Dataset] = ()) -> None:
+        """`also`: datasets from whose train steps every fold learns, but for those of its unseen tasks. ValueError
+        where there are too few tasks."""
         self.dataset, self.division, self.settings = dataset, division, settings
         rows = SplitRows(dataset, Split.TRAIN)
         found = Conversation.objects.filter(pk__in=rows.conversation_ids).in_order()
@@ -54,13 +62,19 @@ class CrossValidation:
             tasks = first_of_each(tasks, division.per_task, division.seed)
         self.tasks, self.folds = tasks, divide(tasks, division.folds, division.seed)
         self.examples = [one for one in examples(rows) if self.name(one) in tasks]
+        self.also = [one for other in also for one in examples(SplitRows(other, Split.TRAIN))]
 
     def name(self, example: Example) -> str:
         """The name of the conversation that a step is of."""
         return self._names[example.observation.conversation]
 
     def learned_in(self, fold: Fold) -> list[Example]:
-        return [one for one in self.examples if self.name(one) not in fold.left_out]
+        unseen = {self.division.family(self.tasks[name]) for name in fold.unseen}
+        of_others = [one for one in self.also if self.division.family(self._task(one)) not in unseen]
+        return [one for one in self.examples if self.name(one) not in fold.left_out] + of_others
+
+    def _task(self, example: Example) -> str:
+        return str(getattr(example.observation, self.division.by))
 
     def decide(
         self, fold: Fold, tell: Callable[[str, int, int], None] = lambda phase, done, total: None

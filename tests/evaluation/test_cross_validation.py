@@ -4,34 +4,29 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from agents.learned.settings import Settings
 from annotations.corpus.store import ConversationStore
 from annotations.datasets.records import CandidateRecord, ConversationRecord, StepRecord, TurnRecord
 from annotations.models import Dataset
 from evaluation.folds.dividing import divide, first_of_each
 from evaluation.folds.plotting import tasks_svg
 from evaluation.folds.results import RIGHT, HeldOutStep, gained, mean_over, share_of
-from evaluation.folds.running import CrossValidation
+from evaluation.folds.running import CrossValidation, Division
 from tests import factories
 
 PORTS = ("Oban", "Mull", "Skye", "Jura")
 OF_TASK = {f"sail-{word}": port for word, port in zip(("amber", "basil", "cedar", "dill"), PORTS, strict=True)}
 EACH = 20  # conversations of a task, so that one in each part of four is kept back
-LEARNING = [
-    "epochs=8",
-    "epoch_steps=300",
-    "networks=1",
-    "hidden=32",
-    "dropout=0",
-    "forget=0",
-    "noise=0",
-    "batch_size=30",
-]
+OF_NETWORK = {"epochs": 20, "epoch_steps": 300, "networks": 1, "hidden": 32, "batch_size": 30}
+OF_NETWORK |= dict.fromkeys(("dropout", "forget", "noise"), 0)
+LEARNING = [f"{name}={value}" for name, value in OF_NETWORK.items()]
 
 
 def names_of(tasks: Iterable[str], each: int) -> dict[str, str]:
@@ -128,6 +123,30 @@ def dataset() -> Dataset:
     records = [record(task, number, rng) for task in OF_TASK for number in range(EACH)]
     ConversationStore(dataset).store([(one, one.split) for one in records])
     return dataset
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("kin", "learned"), [("", {"sail-amber-2", "row-amber"}), ("[a-z]+-[a-z]+", {"row-amber"})])
+def test_of_other_datasets_nothing_is_learned_of_a_task_that_is_left_out(
+    dataset: Dataset, kin: str, learned: set[str]
+) -> None:
+    other, rng = factories.make_dataset(name="more"), random.Random(1)
+    rows = [record("sail-amber", number, rng) for number in range(3)]
+    rows = [
+        *rows,
+        *(
+            replace(row, source_id=f"{name} {row.source_id}", website=name)
+            for name in ("sail-amber-2", "row-amber")
+            for row in rows
+        ),
+    ]
+    ConversationStore(other).store([(row, row.split) for row in rows])
+    validation = CrossValidation(dataset, Division(folds=2, kin=kin), Settings(), [other])
+    (left_out,) = [fold for fold in validation.folds if "sail-amber-0" in fold.unseen]
+    (kept,) = [fold for fold in validation.folds if fold is not left_out]
+    found = {one.group for one in validation.learned_in(left_out)} & {"sail-amber", "sail-amber-2", "row-amber"}
+    assert found == learned
+    assert len(validation.learned_in(kept)) == len(validation.examples) - len(kept.left_out) + len(rows)
 
 
 def validated(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Cross-validate the planner `grounded`."""
 
 import json
+import re
 from argparse import ArgumentParser
 from pathlib import Path
 
@@ -32,6 +33,16 @@ class Command(BaseCommand):
         parser.add_argument("--folds", type=int, default=5, metavar="N", help="default: %(default)s")
         parser.add_argument("--by", choices=TASKS, default="website", help="what is a task (default: %(default)s)")
         parser.add_argument("--limit-per-task", type=int, metavar="N", help="conversations of each task (default: all)")
+        parser.add_argument(
+            "--also",
+            action="append",
+            default=[],
+            metavar="DATASET",
+            help="learn from its train steps too, but for tasks of the name of one that is left out",
+        )
+        parser.add_argument(
+            "--kin", default="", metavar="REGEX", help="and but for those whose name begins with the same match"
+        )
         parser.add_argument("--seed", type=int, default=0, help="of the folds (default: 0); of networks, --set seed=N")
         add_changes(parser, "settings of the training (epochs=3)")
         parser.add_argument(
@@ -48,6 +59,8 @@ class Command(BaseCommand):
         by: str,
         limit_per_task: int | None,
         seed: int,
+        also: list[str],
+        kin: str,
         changes: list[str],
         against: Path | None,
         plot: Path | None,
@@ -57,9 +70,10 @@ class Command(BaseCommand):
         before = _earlier(against) if against else {}
         try:
             settings = changed(Settings(), changes_in(changes))
-            division = Division(folds, by, limit_per_task, seed)
-            steps = self._decided(CrossValidation(dataset_named(dataset), division, settings))
-        except ValueError as error:
+            division = Division(folds, by, limit_per_task, seed, re.compile(kin).pattern)
+            others = [dataset_named(name) for name in also]
+            steps = self._decided(CrossValidation(dataset_named(dataset), division, settings, others))
+        except (ValueError, re.error) as error:
             raise CommandError(str(error)) from error
         shares = {name: share_of([one for one in steps if one.seen == seen]) for name, seen in PARTS.items()}
         gains = {name: gained(before[name], _values(shares[name])) for name in before}
