@@ -32,6 +32,7 @@ class Arrays:
     values: list[np.ndarray] = field(default_factory=list)  # (v, WIDTH) each; v = 0 where there is nothing to learn
     value_texts: list[tuple[int, np.ndarray, bool]] = field(default_factory=list)  # label, leads, whether options
     value_gold: list[np.ndarray] = field(default_factory=list)
+    related: bool = False  # with the columns that came later
     skipped: int = 0  # examples without a readable page or without their element among the candidates
 
     def __len__(self) -> int:
@@ -45,10 +46,11 @@ def collect(
     on_progress: Callable[[str, int, int], None] = lambda phase, done, total: None,
     total: int = 0,
     vary: bool = False,
+    related: bool = False,
 ) -> Arrays:
     """Prepare every example; those that nothing can be learnt from are counted in `skipped`. `vary`: learn a second
-    time from an instruction with quotes, without the marks."""
-    arrays = Arrays()
+    time from an instruction with quotes, without the marks; `related`: read with the columns of `relations`."""
+    arrays = Arrays(related=related)
     for number, example in enumerate(examples, 1):
         known = _add(arrays, example, common, table)
         plain = without_quotes(example) if vary and known else None
@@ -63,7 +65,7 @@ def _add(arrays: Arrays, example: Example, common: Collection[str], table: TextT
     """Take an example in, if it can be learnt from; whether it was."""
     done = example.step.action
     try:
-        step = prepare(example.observation, common)
+        step = prepare(example.observation, common, arrays.related)
     except (PageError, NoCandidates):
         arrays.skipped += 1
         return False

@@ -12,6 +12,7 @@ from annotations.dom.elements import DescribedElement, elements
 from annotations.dom.tree import Element
 
 NAME_WORDS = 12
+TEXT = 300  # characters of an element whose words count as the page's
 LEVELS = 4  # the element itself and how many blocks around it are compared with the instruction
 DARK, PALE, GREY = 0.2, 0.9, 0.15  # value, lightness and saturation below or above which a hue is not seen
 PINK = 0.6  # a red with this much of the other colours
@@ -81,7 +82,12 @@ class PageCandidates:
     def around(self) -> list[list[set[str]]]:
         """For each candidate the words of itself and of the LEVELS - 1 blocks around it; shape (n, LEVELS)."""
         known: dict[str, set[str]] = {}
-        return [[self._words(block, known) for block in self._blocks(element)] for element in self.candidates]
+        return [[self._words(block, known) for block in blocks] for blocks in self.blocks]
+
+    @cached_property
+    def blocks(self) -> list[list[DescribedElement]]:
+        """For each candidate itself and the LEVELS - 1 blocks around it; shape (n, LEVELS)."""
+        return [self._blocks(element) for element in self.candidates]
 
     def _blocks(self, element: DescribedElement) -> list[DescribedElement]:
         """The element and its nearest ancestors with more text than the one below them, LEVELS in all; the last is
@@ -98,6 +104,11 @@ class PageCandidates:
         if element.node_id not in known:
             known[element.node_id] = set(tokens(element.name)) | set(tokens(element.text))
         return known[element.node_id]
+
+    @cached_property
+    def words(self) -> set[str]:
+        """All that the page says, and what its fields are called."""
+        return {word for e in self.everything for text in (e.name, e.text[:TEXT]) for word in tokens(text)}
 
     @cached_property
     def boxes(self) -> np.ndarray:

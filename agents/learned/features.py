@@ -205,8 +205,7 @@ def _names_option(element: DescribedElement, instruction: Instruction) -> bool:
 
 def _number_columns(page: PageCandidates, instruction: Instruction) -> Columns:
     """Columns for numbers and dates: which candidates are asked ones, and which lead to the asked month or number."""
-    away = page.month_distance(instruction.dates)
-    gap = _number_gap(page, instruction)
+    away, gap = goal_distances(page, instruction)
     forward = _any_word(page, FORWARD)
     back = _any_word(page, BACK)
     ahead = float(np.sign(away or 0)) + float(np.sign(gap or 0))
@@ -217,6 +216,12 @@ def _number_columns(page: PageCandidates, instruction: Instruction) -> Columns:
         "leads_back": back,
         **_distances(page, instruction, away, gap),
     }
+
+
+def goal_distances(page: PageCandidates, instruction: Instruction) -> tuple[int | None, float | None]:
+    """Months from the shown calendar to the first asked date, and from the first number that a field holds to the first
+    asked one; None where there is none of either."""
+    return page.month_distance(instruction.dates), _number_gap(page, instruction)
 
 
 def _number_gap(page: PageCandidates, instruction: Instruction) -> float | None:

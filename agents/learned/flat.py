@@ -9,7 +9,7 @@ from torch import Tensor
 
 from agents.learned.arrays import VALUE_EXTRA, Arrays, similarity_columns, value_similarity
 from agents.learned.network import CandidateRows
-from agents.learned.spans import WIDTH
+from agents.learned.spans import width
 
 
 @dataclass
@@ -61,7 +61,7 @@ def flatten(arrays: Arrays, vectors: np.ndarray) -> Flat:
         _offsets(columns),
         np.array(arrays.instruction),
         np.array(arrays.operation),
-        np.concatenate([np.zeros((0, WIDTH + VALUE_EXTRA), dtype=np.float16), *values]),
+        np.concatenate([np.zeros((0, width(arrays.related) + VALUE_EXTRA), dtype=np.float16), *values]),
         np.concatenate([np.zeros(0, dtype=bool), *arrays.value_gold]),
         _offsets(values),
         arrays.groups,

@@ -63,6 +63,11 @@ class LearnedModel:
     encoder_name: str
     config: dict[str, Any]
 
+    @property
+    def related(self) -> bool:
+        """Whether it reads the columns of `relations`; a model trained before there were any does not."""
+        return bool(self.config.get("settings", {}).get("relations"))
+
     @torch.inference_mode()
     def predict(
         self, steps: Sequence[PreparedStep], observations: Sequence[Observation], encoder: Encoder, count: int = 1

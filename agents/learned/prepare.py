@@ -12,6 +12,7 @@ from agents.learned.examples import Example
 from agents.learned.history import History, read_history
 from agents.learned.instruction import Instruction, read
 from agents.learned.mentions import word_weights
+from agents.learned.relations import relation_columns
 from agents.types import NoCandidates, Observation
 from annotations.dom.elements import DescribedElement
 from annotations.sandbox.deadline import page_deadline
@@ -28,7 +29,7 @@ class Values:
     """The possible values of one operation on one element. `leads`: of each the text that the encoder reads for it."""
 
     spans: list[spans.ValueSpan]
-    columns: np.ndarray  # (v, spans.WIDTH)
+    columns: np.ndarray  # (v, spans.WIDTH), or more of them
     label: str
     leads: list[str]
 
@@ -45,20 +46,23 @@ class PreparedStep:
     markup: list[str]
     words: list[str]  # of the instruction, those that tell
     acted: np.ndarray  # (n,)
+    related: bool = False  # with the columns that came later
 
     def texts(self) -> Iterable[str]:
         return (*self.names, *self.markup, *self.words, self.instruction.text)
 
 
 @page_deadline()
-def prepare(observation: Observation, common: Collection[str]) -> PreparedStep:
-    """A step as the network reads it. Raises PageError for a page that cannot be read and NoCandidates for one that
-    offers no element."""
+def prepare(observation: Observation, common: Collection[str], related: bool = False) -> PreparedStep:
+    """A step as the network reads it; `related`: with the columns that came later. Raises PageError for a page that
+    cannot be read and NoCandidates for one that offers no element."""
     page = read_page(observation.root, observation.candidate_ids)
     if not page.candidates:
         raise NoCandidates("the page has no element to choose from")
     instruction, history = read(observation.instruction), read_history(observation.turn_actions)
     found = features.columns(page, instruction, history, common)
+    if related:
+        found |= relation_columns(page, instruction, history, common)
     weights = word_weights(instruction, common)
     pairs = zip(instruction.words, instruction.lower, strict=True)
     telling = [word for word, lower in pairs if weights[lower] == 1.0]
@@ -71,14 +75,18 @@ def prepare(observation: Observation, common: Collection[str]) -> PreparedStep:
         markup=[markup_text(e) for e in page.candidates],
         words=list(dict.fromkeys([*instruction.quotes, *telling]))[:MAX_TELLING],
         acted=found["acted"],
+        related=related,
     )
 
 
 def prepare_values(
     step: PreparedStep, element: DescribedElement, operation: str, earlier: Sequence[str], common: Collection[str]
 ) -> Values:
+    """What an operation on an element could take."""
     found = spans.spans(operation, element, step.page, step.instruction, earlier)
     columns = spans.columns(found, operation, element, step.page, step.instruction, step.history, common)
+    if step.related:
+        columns = np.hstack([columns, spans.kind_columns(found, element, step.page, step.instruction)])
     leads = [span.lead if span.source != "option" else span.text for span in found]
     return Values(found, columns, spans.label_text(element), leads)
 

@@ -20,6 +20,7 @@ class Settings(SettingGroup):
     dropout: float = setting(0.2, "share of a layer's outputs that a step leaves out", least=0, most=1)
     forget: float = setting(0.4, "share of steps that see how elements relate, and not what is asked", least=0, most=1)
     without_quotes: bool = setting(True, "each instruction with quotes is learned from a second time without the marks")
+    relations: bool = setting(True, "elements are compared by what they and their surroundings say together")
     noise: float = setting(0.02, "standard deviation added to each number of a unit vector", least=0)
     networks: int = setting(
         2, "networks trained one after the other with seeds of their own; their probabilities are averaged", least=1

@@ -22,6 +22,7 @@ LEAD = 2  # words in front of a span that say what it is
 SOURCES = ("quote", "words", "date", "time", "range", "earlier", "page", "option", "key")
 
 _RANGE = re.compile(r"(?<!\d)(-?\d{1,15})(?!\d)\s*+(?:-|–|to|and)\s*+(-?\d{1,15})(?!\d)")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _HINT = re.compile(r"\b(lower|less|smaller|higher|greater|larger|more|bigger) than\s+(-?\d+)", re.I)
 _LOWER = frozenset({"lower", "less", "smaller"})
 
@@ -172,7 +173,7 @@ def _place(span: ValueSpan, instruction: Instruction, common: Collection[str]) -
 
 def _look(span: ValueSpan, element: DescribedElement) -> list[float]:
     text, kind = span.text, element.attributes.get("type", "")
-    is_date, is_number = span.source == "date", bool(re.fullmatch(r"-?\d+(?:\.\d+)?", text))
+    is_date, is_number = span.source == "date", bool(_NUMBER.fullmatch(text))
     return [
         np.log1p(len(text)) / 5,
         text[:1].isupper(),
@@ -221,4 +222,27 @@ def _range(span: ValueSpan, hints: Sequence[tuple[bool, int]], history: History)
     return [low < value < high, value in tried, bool(hints), min(abs(value - 5), 10) / 10]
 
 
+def kind_columns(
+    found: Sequence[ValueSpan], element: DescribedElement, page: PageCandidates, instruction: Instruction
+) -> np.ndarray:
+    """Shape (len(found), OF_KIND): whether a value is of the kind that its field takes, whatever kind that is, as what
+    dates teach holds for times; and how much of it the page says already, which need not be typed."""
+    kind, rows = element.attributes.get("type", ""), []
+    takes = kind in ("date", "time", "number")
+    said = f" {' '.join(instruction.words)} "
+    for span in found:
+        fits = span.source == kind or (kind == "number" and bool(_NUMBER.fullmatch(span.text)))
+        own = [word for word in tokens(span.text) if word not in NO_MENTION]
+        placed = sum(word in page.words for word in own) / max(1, len(own))
+        stands = f" {' '.join(span.text.split())} " in said
+        rows.append([fits, takes, takes and not fits, stands, placed, bool(own) and not placed])
+    return np.array(rows, dtype=np.float32).reshape(len(found), OF_KIND)
+
+
+def width(related: bool) -> int:
+    """Columns of a value; `related`: with those that came later."""
+    return WIDTH + (OF_KIND if related else 0)
+
+
 WIDTH = len(SOURCES) + 14 + 16 + 8 + 4 + 8 + len(KEYS)
+OF_KIND = 6

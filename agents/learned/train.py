@@ -60,8 +60,9 @@ def read(
     begun = time.perf_counter()
     examples, dev = list(examples), list(dev)
     common, table = frozenset(template_words(examples)), TextTable()
-    arrays = collect(examples, common, table, on_progress, len(examples), vary=settings.without_quotes)
-    held = collect(dev, common, table)
+    related = settings.relations
+    arrays = collect(examples, common, table, on_progress, len(examples), settings.without_quotes, related)
+    held = collect(dev, common, table, related=related)
     if not len(arrays):
         raise NothingToLearn(f"none of {len(examples)} examples can be learnt from")
     return Readings(arrays, held, table, common, len(examples), time.perf_counter() - begun)

@@ -5,6 +5,7 @@ whose last digits depend on the processor; trained is it on the very steps that 
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ LEARNING = Settings(
     forget=0.0,
     noise=0.0,
     learning_rate=4e-3,
+    relations=False,
 )
 UNTRAINED = {
     "step_success by conversation": 0.2777777777777778,
@@ -65,6 +67,19 @@ TRAINED = {
 }
 
 
+# What the columns of `relations` change of TRAINED, which models have that were trained before there were any.
+RELATED = {
+    "step_success by conversation": 0.5555555555555556,
+    "turn_success by conversation": 0.5,
+    "element_accuracy by step": 0.7777777777777778,
+    "operation_f1 by step": 0.6333333333333333,
+    "step_success by step": 0.5555555555555556,
+    "recall@1 by step": 0.7777777777777778,
+    "recall@3 by step": 1.0,
+    "mrr by step": 0.8888888888888888,
+}
+
+
 def examples(dataset: Dataset) -> Iterator[Example]:
     for row in dataset.conversations.order_by("position"):
         recorded = RecordedConversation(row.pk)
@@ -86,3 +101,5 @@ def test_scores_are_the_same_to_the_last_digit(tmp_path: Path, hash_encoder: Cac
     learn(examples(dataset), HashEncoder(), LEARNING, tmp_path / "model")
     found = scores(dataset, **{"plan.model": str(tmp_path / "model")})
     assert found == TRAINED
+    learn(examples(dataset), HashEncoder(), replace(LEARNING, relations=True), tmp_path / "related")
+    assert scores(dataset, **{"plan.model": str(tmp_path / "related")}) == TRAINED | RELATED

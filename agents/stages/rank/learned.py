@@ -59,13 +59,13 @@ class LearnedElements(RankKind):
 
     def rank(self, observations: Sequence[Observation]) -> list[tuple[RankedCandidate, ...]]:
         """The rankings of past steps. Raises PageError and NoCandidates."""
-        steps = [prepare(observation, self.model.common) for observation in observations]
+        steps = [prepare(observation, self.model.common, self.model.related) for observation in observations]
         predictions = self._predict(steps, observations)
         return [_ranking(step, best[0]) for step, best in zip(steps, predictions, strict=True)]
 
     def _prepared(self, state: StepState) -> PreparedStep | None:
         try:
-            return prepare(state.observation, self.model.common)
+            return prepare(state.observation, self.model.common, self.model.related)
         except (PageError, NoCandidates) as error:
             state.fail(str(error))
             return None
