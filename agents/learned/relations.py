@@ -13,13 +13,21 @@ from agents.learned.candidates import LEVELS, PageCandidates, implied_words, mar
 from agents.learned.family import around_ids, family_columns
 from agents.learned.features import goal_distances
 from agents.learned.history import History
-from agents.learned.instruction import Instruction, normal
+from agents.learned.instruction import Instruction, normal, tokens
 from agents.learned.mentions import Columns, word_weights
+from annotations.dom.elements import DescribedElement
 
 AGAIN = (0, 1, 2)  # levels at which another element is compared with the last one
 EVERY = frozenset(normal(word) for word in "all every each any both".split())
 WIDE = 0.5  # share of the candidates that a block of a part of the page holds at most
 SURE = 1e-6  # shares that differ by less are equal
+FIGURES = {
+    "circle": {"circle"},
+    "ellipse": {"ellipse", "oval", "circle"},
+    "rect": {"rectangle", "square"},
+    "polygon": {"triangle", "polygon"},
+}
+TEXT_IN_FIGURE = "svg-text"
 
 
 def relation_columns(
@@ -36,6 +44,7 @@ def relation_columns(
         **_goal(page, instruction),
         **_unplaced(page, weights, history),
         **_again(page, spoken, history, acted),
+        "names_figure": _names_figure(page),
         "every": np.full(len(acted), float(bool(EVERY & set(instruction.lower))), dtype=np.float32),
     }
 
@@ -131,6 +140,22 @@ def _again(page: PageCandidates, spoken: Sequence[Sequence[set[str]]], history: 
             f"again_left_{level}": np.full(count, min(alike.sum(), 4) / 4, dtype=np.float32),
         }
     return columns
+
+
+def _names_figure(page: PageCandidates) -> np.ndarray:
+    """Whether a candidate is called what people see in a figure of the page: "triangle", "number"."""
+    seen = set().union(*map(_figure_words, page.everything))
+    return _column(
+        bool(seen & set(tokens(name))) and not _figure_words(element)
+        for element, name in zip(page.candidates, page.names, strict=True)
+    )
+
+
+def _figure_words(element: DescribedElement) -> set[str]:
+    if element.tag != TEXT_IN_FIGURE:
+        return FIGURES.get(element.tag, set())
+    text = element.text.strip()
+    return {"number", "digit"} if text.isdigit() else {"letter"} if len(text) == 1 else set()
 
 
 def _first(chosen: np.ndarray) -> np.ndarray:

@@ -112,6 +112,15 @@ def test_what_holds_a_hidden_name_may_open_it() -> None:
     assert those(page, "Find Pear", "hidden") == ["6"]
 
 
+def test_a_figure_is_called_what_people_see_in_it() -> None:
+    page = page_of(
+        '<svg backend_node_id="2"><svg-text backend_node_id="3"><text>5</text></svg-text></svg>'
+        '<button backend_node_id="4"><text>Number</text></button>'
+        '<button backend_node_id="5"><text>Letter</text></button>'
+    )
+    assert those(page, "Click what describes the figure", "names_figure") == ["4"]
+
+
 def test_what_the_page_does_not_say_is_to_be_typed_until_it_was() -> None:
     page = page_of('<input backend_node_id="5" type="text" placeholder="Genre"/>')
     asked, typed = "The genre romance", PastAction("[textbox]  Genre -> TYPE: romance", "TYPE", "5", "romance")

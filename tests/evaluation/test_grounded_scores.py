@@ -72,7 +72,7 @@ RELATED = {
     "step_success by conversation": 0.5555555555555556,
     "turn_success by conversation": 0.5,
     "element_accuracy by step": 0.7777777777777778,
-    "operation_f1 by step": 0.6333333333333333,
+    "operation_f1 by step": 0.6888888888888889,
     "step_success by step": 0.5555555555555556,
     "recall@1 by step": 0.7777777777777778,
     "recall@3 by step": 1.0,
