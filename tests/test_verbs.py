@@ -74,7 +74,7 @@ MOST: dict[str, int] = {
     "Target": 1,
     "TokenGrant": 2,
     "TrainedModel": 9,
-    "Trajectory": 25,
+    "Trajectory": 24,
     "TrajectoryStep": 8,
     "Transition": 2,
     "TransitionVector": 1,
