@@ -38,6 +38,7 @@ Shown = TypeVar("Shown", bound=Model)
 LATEST = 6
 CARDS = 6
 JUDGED = 2  # queues of review with a card
+LOOKED_THROUGH = 20  # the newest ones, for those that still ask
 RECENT, LOOKED_AT = 12, 3  # of so many runs, so many are named to reviewers
 COMPARING = 4  # studies of which one may have numbers to compare
 ALIKE = 4  # agents with the same numbers that share a row
@@ -181,11 +182,13 @@ def to_judge(user: Account) -> list[tuple[ReviewQueue, int]]:
     may not see are left out."""
     queues = rules.visible(user, ReviewQueue.objects.filter(project__in=rules.projects(user, "review")))
     found = []
-    for queue in queues.select_related("study")[:JUDGED]:
+    for queue in queues.select_related("study")[:LOOKED_THROUGH]:
         tasks = queue.tasks.all()
         shown = rules.gold_filter(user, tasks, "trajectory__conversation__split", "queue__project")
-        if shown.count() == tasks.count() and (left := tasks.left_for(user).count()):
+        if (left := tasks.left_for(user).count()) and shown.count() == tasks.count():
             found.append((queue, left))
+        if len(found) == JUDGED:
+            break
     return found
 
 

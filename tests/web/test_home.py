@@ -11,7 +11,7 @@ from django.utils import timezone
 from agents.models import Run
 from annotations.models import Assignment, Campaign, Conversation
 from evaluation.models import ReviewQueue
-from evaluation.studies.home import plot
+from evaluation.studies.home import plot, to_judge
 from evaluation.studies.taking_part.talking import talk
 from evaluation.studies.watching import NAME as WATCHED
 from tests import factories
@@ -431,6 +431,20 @@ def test_a_reviewer_is_asked_for_the_steps_of_a_queue_by_a_key(split: str, sees:
     assert f'href="/reviews/queues/{queue.pk}/next/"' in shown
     assert 'data-key="1"' in shown
     assert card(home(client_of(factories.make_user("annotator", study.project))), "Steps to judge") == ""
+
+
+def test_queues_that_are_done_take_no_place_of_those_that_still_ask() -> None:
+    study, run = make_study(split="train")
+    steps = list(run.steps.values_list("pk", flat=True))
+    fields = {"project": study.project, "study": study, "choice": "random", "population": 6, "said_right": 2}
+    waiting = [ReviewQueue.objects.create(**fields) for _ in range(2)]
+    for queue in waiting:
+        queue.ask(steps)
+    for _ in range(2):  # newer, and nothing in them is left
+        ReviewQueue.objects.create(**fields)
+    reviewer = factories.make_user("reviewer", study.project)
+    assert [queue for queue, _ in to_judge(reviewer)] == waiting[::-1]
+    assert f"{2 * len(steps)} items wait for you" in home(client_of(reviewer))
 
 
 def test_the_plot_is_of_the_last_study_that_compares_recipes() -> None:

@@ -1,4 +1,4 @@
 """Stage `act`: which action is carried out, and which are held or asked about first.
 
-May import `guard`, `recipes`, `stages`, `words`, `world_model` and `annotations/dom`.
+May import `guard`, `recipes`, `stages`, `words`, `world_model`, `annotations/dom` and `annotations/sandbox`.
 """
