@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from agents.guard.policy import KINDS, OF
-from agents.models import CannotDecide, GuardRule, HeldStep
+from agents.models import CannotDecide, DecidedAlready, GuardRule, HeldStep
 from agents.models.guarding import DoneInstead, PassesEveryClick
 from agents.runs import events
 from annotations.access import rules
@@ -58,7 +58,7 @@ def held_step_decide(request: HttpRequest, pk: int) -> JsonResponse:
     try:
         row.decide(signed_in(request), state, reason, instead)
     except CannotDecide as error:
-        return JsonResponse({"error": str(error)}, status=409 if row.state != HeldStep.State.WAITING else 400)
+        return JsonResponse({"error": str(error)}, status=409 if isinstance(error, DecidedAlready) else 400)
     events.publish(events.trajectory_group(row.trajectory_id), row.trajectory.step_count, row.trajectory.state)
     return JsonResponse({"state": row.state, "outcome": row.outcome})
 

@@ -3,7 +3,7 @@
 from agents.models.connections import Connection
 from agents.models.driving import AskedAction, CannotDrive, Drive
 from agents.models.exemplar_sets import ExemplarSet
-from agents.models.guarding import CannotDecide, GuardRule, HeldStep
+from agents.models.guarding import CannotDecide, DecidedAlready, GuardRule, HeldStep
 from agents.models.memory import Exemplar, MemorySnippet, Workflow, WorkflowVector
 from agents.models.pictures import StepPicture
 from agents.models.prompts import PromptPack
@@ -21,6 +21,7 @@ __all__ = [
     "CannotDecide",
     "CannotDrive",
     "Connection",
+    "DecidedAlready",
     "Drive",
     "Exemplar",
     "ExemplarSet",

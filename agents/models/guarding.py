@@ -31,6 +31,10 @@ class CannotDecide(ValueError):
     """A held step cannot be decided so; the message says why."""
 
 
+class DecidedAlready(CannotDecide):
+    """Somebody was first, or the time to decide is over."""
+
+
 class PassesEveryClick(ValueError):
     """A rule calls every click harmless, and nobody has said that this is meant."""
 
@@ -207,7 +211,7 @@ class HeldStep(models.Model):
         return "" if self.state == self.State.WAITING else f"held, {self.get_state_display()}{who}{why}"
 
     def decide(self, user: User, state: str, reason: str = "", instead: DoneInstead | None = None) -> None:
-        """A person decides, whoever is first. Raises CannotDecide."""
+        """A person decides, whoever is first. Raises CannotDecide, and DecidedAlready where it is too late."""
         if state not in self.BY_PEOPLE:
             raise CannotDecide(f"A held step is {', '.join(self.BY_PEOPLE)}.")
         if (state == self.State.CHANGED) != (instead is not None):
@@ -220,7 +224,7 @@ class HeldStep(models.Model):
         rows = type(self).objects.waiting().filter(pk=self.pk, until__gt=now)
         if not rows.update(state=state, decided_by=user, decided_at=now, reason=reason, changed_to=instead):
             self.refresh_from_db()
-            raise CannotDecide(self.outcome or "the time to decide is over")
+            raise DecidedAlready(self.outcome or "the time to decide is over")
         self.refresh_from_db()
 
     def look_again(self) -> bool:

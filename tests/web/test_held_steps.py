@@ -6,7 +6,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from agents.guard.policy import PolicyRule
-from agents.models import CannotDecide, GuardRule, HeldStep, Trajectory
+from agents.models import DecidedAlready, GuardRule, HeldStep, Trajectory
 from annotations.models import Role
 from annotations.pages.store import PageStore
 from tests import factories
@@ -80,9 +80,11 @@ def test_what_is_no_decision_is_refused(episode: Trajectory, said: dict) -> None
 
 
 def test_nobody_decides_after_its_time(episode: Trajectory) -> None:
-    row = hold(episode, seconds=-1)
-    with pytest.raises(CannotDecide, match="time to decide is over"):
-        row.decide(factories.make_user(), "approved")
+    row, reviewer = hold(episode, seconds=-1), factories.make_user(Role.REVIEWER, episode.run.dataset.project)
+    with pytest.raises(DecidedAlready, match="time to decide is over"):
+        row.decide(reviewer, "approved")
+    late = decide(row, reviewer, state="approved")
+    assert (late.status_code, late.json()["error"]) == (409, "the time to decide is over")
     assert row.look_again()
     assert (row.state, row.outcome) == ("expired", "held, nobody decided in time")
 
