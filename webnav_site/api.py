@@ -11,6 +11,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 from agents.connections.api import ConnectionViewSet
 from agents.holding.api import GuardRuleViewSet
+from agents.holding.held_api import HeldStepViewSet
 from agents.live.api import LiveGoalsViewSet
 from agents.memory.api import ExemplarViewSet, MemorySnippetViewSet, TransitionsViewSet, WorkflowViewSet
 from agents.packs.api import PromptPackViewSet
@@ -82,6 +83,7 @@ router.register("exemplars", ExemplarViewSet)
 router.register("workflows", WorkflowViewSet)
 router.register("transitions", TransitionsViewSet, basename="transition")
 router.register("guard-rules", GuardRuleViewSet)
+router.register("held-steps", HeldStepViewSet)
 router.register("guard-forecasts", GuardForecastViewSet, basename="guard-forecast")
 router.register("models", TrainedModelViewSet)
 router.register("runs", evaluation.ScoredRunViewSet)

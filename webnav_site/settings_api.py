@@ -48,6 +48,7 @@ SPECTACULAR_SETTINGS = {
         "ItemState": "annotations.models.Item.State",
         "JobKind": "annotations.models.Job.Kind",
         "ModelKind": "agents.models.TrainedModel.Kind",
+        "RiskKind": "agents.models.guarding.RISK_KINDS",
         "PresetEnum": "evaluation.models.Study.Preset",
         "ScoredBy": "evaluation.models.scores.SCORED_BY",
     },

@@ -208,7 +208,7 @@ PAGES = {
     "review-reasons": get("project slug", EXPORTERS),
     "review-queue": get("review queue"),
     "review-queue-next": get("review queue", EXPORTERS),
-    "held-step-decide": post("held steps", EXPORTERS),
+    "held-step-decide": post("held-steps", EXPORTERS),
     "trajectory-file": get("trajectories", EXPORTERS),
     "trajectory-share": post("trajectories", EXPORTERS),
     "trajectory-drive": post("trajectories", EXPORTERS),
@@ -265,7 +265,6 @@ def make_world_of_pages() -> World:
             "review queue": make_queue(
                 None, Study.objects.get(pk=world.keys["studies"]), QueueDemand("random", 1, 1)
             ).pk,
-            "held steps": factories.make_held_step(Trajectory.objects.get(pk=world.keys["trajectories"])).pk,
             "drive": factories.make_drive(Trajectory.objects.get(pk=world.keys["trajectories"])).pk,
             "project slug": project.slug,
             "dataset name": dataset.name,

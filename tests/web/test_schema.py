@@ -91,6 +91,7 @@ def test_answers_are_what_the_schema_says(schema: dict[str, Any], split: str) ->
         "disputes",
         "curations",
         "judge-verdicts",
+        "held-steps",
     }
     for noun in LISTS:
         check(schema, client, f"/api/{noun}/", f"{noun}/")

@@ -28,7 +28,7 @@ LISTS = (
     *("projects", "memberships", "datasets", "websites", "source-tasks", "conversations", "turns", "steps"),
     *("corrections", "turn-corrections"),
     *("snapshots", "screenshots", "rationales", "jobs", "memory-snippets", "exemplars", "workflows", "runs"),
-    *("prompt-packs", "guard-rules"),
+    *("prompt-packs", "guard-rules", "held-steps"),
     *(
         "models",
         "trajectories",
@@ -63,7 +63,7 @@ CORRECTING = tuple(
     for noun in ("corrections", "turn-corrections")
     for what in ("propose", "accept", "refuse", "dismiss")
 )
-ACTS += CORRECTING
+ACTS += (*CORRECTING, "held-steps/{}/decide/")
 STARTS = ("imports", "exports", "studies", "studies/forecast", "live-goals", "demonstrations", "typed-conversations")
 STARTS += ("guard-forecasts", "judgings", "judgings/forecast", "explanations", "explanations/forecast", "transitions")
 
@@ -117,6 +117,7 @@ def make_world(split: str = "train") -> World:
         "workflows": factories.make_workflow(dataset).pk,
         "prompt-packs": PromptPack.objects.add(project, Pack("own", 1, {"page_header": "Now:"})).pk,
         "guard-rules": factories.make_guard_rule(project).pk,
+        "held-steps": factories.make_held_step(trajectory).pk,
         "models": factories.make_trained_model(dataset).pk,
         "runs": trajectory.run_id,
         "trajectories": trajectory.pk,
