@@ -199,6 +199,8 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
         "review-queue-next": keys("ReviewQueue"),
         "review-reasons": [{"slug": world.project.slug}],
         "held-step-decide": keys("HeldStep"),
+        "question-withdraw": keys("ReviewTask"),
+        "question-seen": keys("ReviewTask"),
         "trajectory-file": keys("Trajectory"),
         "trajectory-share": keys("Trajectory"),
         "trajectory-drive": keys("Trajectory"),

@@ -36,7 +36,7 @@ ANNOTATE = {
     ("POST", "bulk-accepts/"),
     ("POST", "curations/"),
     ("POST", "reviews/"),
-    *(("POST", f"questions/{act}") for act in ("", "{}/withdraw/", "{}/seen/")),
+    ("POST", "questions/"),
     ("POST", "datasets/{}/guard-labels/"),
     *(("POST", route) for route in ACTS),
 }

@@ -63,7 +63,7 @@ CORRECTING = tuple(
     for noun in ("corrections", "turn-corrections")
     for what in ("propose", "accept", "refuse", "dismiss")
 )
-ACTS += (*CORRECTING, "held-steps/{}/decide/")
+ACTS += (*CORRECTING, "held-steps/{}/decide/", "questions/{}/withdraw/", "questions/{}/seen/")
 STARTS = ("imports", "exports", "studies", "studies/forecast", "live-goals", "demonstrations", "typed-conversations")
 STARTS += ("guard-forecasts", "judgings", "judgings/forecast", "explanations", "explanations/forecast", "transitions")
 
