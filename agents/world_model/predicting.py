@@ -48,6 +48,15 @@ class Situation:
         return self.lines.at(self.action.node_id) or PageLine(self.action.node_id or "", "generic", "")
 
     @property
+    def is_possible(self) -> bool:
+        """Whether what is chosen can be: not so where a list tells its options, and none is called so."""
+        if self.action.operation != "SELECT":
+            return True
+        asked = " ".join(self.action.value.casefold().split())
+        offered = [line.name.casefold() for line in self.lines.inside(self.target) if line.role == "option"]
+        return not offered or any(asked in one or one in asked for one in offered if one)
+
+    @property
     def key(self) -> str:
         """The text by whose vector similar cases are found."""
         target = self.target
@@ -123,13 +132,13 @@ class RetrievedEffects:
     neighbours: int = NEIGHBOURS
 
     def predict(self, situations: Sequence[Situation]) -> list[Prediction]:
-        """A prediction for each situation. Where there is no case at all, it expects nothing, with confidence 0: no
-        curve was fitted on such predictions."""
+        """A prediction for each situation. Where there is no case at all, or where what is chosen is not there, it
+        expects nothing, with confidence 0: no curve was fitted on such predictions."""
         found = self.store.similar(situations, self.neighbours)
         return [self._prediction(situation, cases) for situation, cases in zip(situations, found, strict=True)]
 
     def _prediction(self, situation: Situation, cases: Sequence[PastCase]) -> Prediction:
-        if not cases:
+        if not cases or not situation.is_possible:
             return Prediction((), 0.0, 0.0)
         top = max(nearness(situation, case) for case in cases)
         votes = [_vote(situation, case, SHARPNESS * (nearness(situation, case) - top)) for case in cases]

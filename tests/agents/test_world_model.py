@@ -170,6 +170,21 @@ def test_without_a_case_nothing_is_expected_and_nothing_is_sure():
     assert (found.text, found.confidence, bool(found.difference)) == (NOTHING, 0.0, False)
 
 
+def test_nothing_is_expected_of_a_choice_that_is_not_offered():
+    chosen = SORTING.replace("'Time' value: 'Any'", "'Time' value: 'Noon'")
+    effects = tuple(learned(SORTING, chosen, Action("SELECT", "5", "Noon")))
+    known = PastCase(1, "SELECT", "combobox", "Time", "w", effects, 0.9)
+    for tree, value, expected in (
+        (SORTING, "price", "changed combobox 'Sort' value: 'price'"),
+        (SORTING, "Colour", NOTHING),
+        (SORTING.partition("\n\t\t")[0], "Colour", "changed combobox 'Sort' value: 'Colour'"),  # it tells no options
+    ):
+        asked = Situation("Sort them.", tree, Action("SELECT", "2", value), "w")
+        (found,) = RetrievedEffects(ListedCases(known)).predict([asked])
+        assert found.text == expected
+        assert (found.confidence == 0) is (expected == NOTHING)
+
+
 def test_a_case_of_the_same_name_and_site_counts_more():
     there = case(LOGIN, 0.8, name="News")
     (found,) = RetrievedEffects(ListedCases(case(CHECKED, 0.82, website="elsewhere"), there)).predict([NEWS])
