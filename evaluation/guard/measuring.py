@@ -16,7 +16,7 @@ from agents.types import Action, Observation
 from agents.world_model.predicting import RetrievedEffects, Situation
 from annotations.agreement import cohen, cohen_counts, estimate, fleiss, fleiss_counts
 from annotations.dom.limits import PageError
-from annotations.models import Conversation, Correction, Dataset, Step
+from annotations.models import Correction, Dataset, Step
 from annotations.models.corpus.conversations import ConversationQuerySet
 from annotations.sandbox.deadline import page_deadline
 from evaluation.guard.labels import BY_MODELS, BY_PEOPLE, StepLabels, packaged_labels
@@ -260,9 +260,14 @@ def shares(steps: Sequence[Labelled], counted: CountsAs) -> dict[str, Any]:
 
 def with_packaged_labels(keys: Collection[int]) -> set[int]:
     """Of these datasets, given by key, those with conversations whose steps have packaged labels."""
-    known = {conversation for conversation, _ in packaged_labels()}
-    rows = Conversation.objects.filter(dataset__in=keys, source_id__in=known)
-    return set(rows.order_by().values_list("dataset", flat=True).distinct())
+    known = packaged_labels()
+    rows = Step.objects.filter(
+        turn__conversation__dataset__in=keys,
+        turn__conversation__source_id__in={conversation for conversation, _ in known},
+        source_id__in={step for _, step in known},
+    )
+    places = rows.order_by().values_list("turn__conversation__dataset", "turn__conversation__source_id", "source_id")
+    return {dataset for dataset, conversation, step in places if (conversation, step) in known}
 
 
 def labels_agree(steps: Sequence[MeasuredStep], people: int) -> dict[str, float | None]:
