@@ -1,7 +1,7 @@
 """Saving, undoing and redoing edits of an annotation, under a lock of its row. Nothing is ever overwritten unseen.
 
 Every change is an `Edit`; undo and redo are computed from these rows, so they survive a reload. Undoing appends the
-inverse edit with `undoes`; redoing is undoing that one.
+inverse edit with `undoes`; redoing is undoing that one. What was accepted of a proposal goes and comes back as a whole.
 """
 
 from collections.abc import Callable
@@ -24,8 +24,8 @@ from annotations.edits.mentions import anchored, places
 from annotations.models import Assignment, Edit, Part, Proposal, Stage, Step
 from annotations.models.accounts.projects import Account
 
-Stacks = tuple[list[int], list[int]]
-"""The edits that a person can undo, and those that they can redo."""
+Stacks = tuple[list[list[int]], list[list[int]]]
+"""The edits that a person can undo, and those that they can redo, in the portions that are taken back at once."""
 
 
 @dataclass
@@ -81,7 +81,8 @@ def save(assignment: Assignment, user: Account, token: UUID | str | None, base: 
 def undo(
     assignment: Assignment, user: Account, token: UUID | str | None, base: int, op_id: UUID | None = None
 ) -> Saved:
-    """Take back the newest own edit that is not taken back yet; nothing when there is none. Raises as `save`."""
+    """Take back the newest own edit that is not taken back yet, with all that was accepted with it of a proposal;
+    nothing when there is none. Raises as `save`."""
     return _step_back(assignment, user, token, base, op_id, lambda stacks: stacks[0])
 
 
@@ -152,18 +153,19 @@ def _step_back(
     token: UUID | str | None,
     base: int,
     op_id: UUID | None,
-    stack: Callable[[Stacks], list[int]],
+    stack: Callable[[Stacks], list[list[int]]],
 ) -> Saved:
     assignment.check_lease(user, token)
     desk = open_desk(assignment, user)
     log = Edit.objects.since(assignment, base, [op_id] if op_id else [])
-    newest = stack(assignment.edits.stacks_of(user))[-1:]
+    newest = [pk for portion in stack(assignment.edits.stacks_of(user))[-1:] for pk in portion]
     if any(edit.op_id == op_id for edit in log):
         newest = []  # asked for twice: it was done the first time
-    operations = []
-    for edit in assignment.edits.filter(pk__in=newest):
+    operations: list[EditOp] = []
+    for edit in assignment.edits.filter(pk__in=newest).order_by("-version"):
         asked = EditOp(edit.op_id, edit.kind, edit.step_id, edit.field, edit.before, edit.after)
-        operations.append(asked.inverse(op_id or uuid4(), edit.pk))
+        name = uuid4() if operations or op_id is None else op_id  # the request is known again by its first edit
+        operations.append(asked.inverse(name, edit.pk))
     return _make_all(desk, operations, log, base)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from annotations.edits import saving
 from annotations.edits.saving import open_desk
 from annotations.models import Assignment, Edit, NotYours
-from annotations.models.work.edits import stacks
+from annotations.models.work.edits import origins, stacks, together
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -223,6 +223,15 @@ def test_an_undo_can_be_redone_until_something_else_is_edited():
     assert stacks([(1, None), (2, None), (3, 2), (4, 1)]) == ([], [3, 4])
     assert stacks([(1, None), (2, None), (3, 2), (4, 3)]) == ([1, 4], []), "a redo can be undone again"
     assert stacks([(1, None), (2, 1), (3, None)]) == ([3], [])
+
+
+def test_what_was_accepted_together_is_one_portion_of_the_stack():
+    rows = [(1, None, 7), (2, None, 7), (3, None, None), (4, None, None), (5, None, 7), (6, None, 8), (7, 6, None)]
+    came_of = origins([*rows, (8, 7, None)])
+    assert came_of == {1: 7, 2: 7, 3: None, 4: None, 5: 7, 6: 8, 7: 8, 8: 8}
+    assert together([1, 2, 3, 4, 5, 6], came_of) == [[1, 2], [3], [4], [5], [6]]
+    assert together([1, 2, 5, 8], came_of) == [[1, 2, 5], [8]]
+    assert together([], came_of) == []
 
 
 @pytest.mark.slow

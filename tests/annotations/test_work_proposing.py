@@ -113,6 +113,54 @@ def test_what_is_not_accepted_or_taken_back_counts_as_rejected(browser: Browser)
     assert (said, distance > 0.5) == ("rejected", True)
 
 
+def test_what_was_accepted_is_undone_and_redone_in_one_press(browser: Browser):
+    proposal = browser.post("propose/", {"kind": "cuts"})["proposal"]
+    first = browser.get()["parts"][0]
+    browser.edit(text(first["step"], first["instruction"], "Mine"))
+    before = browser.get()["parts"]
+    accept(browser, proposal)
+    accepted = browser.get()["parts"]
+    assert len(accepted) == 2
+    browser.edit(text(first["step"], accepted[0]["instruction"], "Mine again"))
+    assert browser.undo()["parts"] == accepted, "an edit of one's own is a press of its own"
+    undone = browser.undo()
+    assert (undone["parts"], undone["undo"], undone["redo"]) == (before, True, True)
+    assert browser.undo("redo/")["parts"] == accepted
+    assert browser.undo()["parts"] == before, "what was redone goes as a whole, too"
+    assert browser.undo()["parts"] == [first], "and what was there before it stays a press of its own"
+    assert browser.undo()["results"] == []
+    assert browser.undo("redo/")["parts"] == before
+    assert browser.undo("redo/")["parts"] == accepted
+
+
+def test_an_undo_of_a_proposal_that_is_sent_twice_is_made_once(browser: Browser):
+    first = browser.get()["parts"][0]
+    browser.edit(text(first["step"], first["instruction"], "Mine"))
+    accept(browser, browser.post("propose/", {"kind": "cuts"})["proposal"])
+    body = {"base": browser.version, "token": browser.token, "op_id": str(uuid.uuid4())}
+    once = browser.post("undo/", body)
+    assert len(once["results"]) == 3
+    again = browser.post("undo/", body)
+    assert (again["results"], again["parts"]) == ([], once["parts"])
+    assert once["parts"][0]["instruction"] == "Mine"
+
+
+def test_undoing_a_proposal_leaves_what_others_wrote_since(assignment: Assignment, browser: Browser):
+    accept(browser, browser.post("propose/", {"kind": "cuts"})["proposal"])
+    accepted = browser.get()["parts"]
+    other = factories.make_user("annotator", assignment.item.session.campaign.project)
+    Assignment.objects.filter(pk=assignment.pk).update(user=other)  # somebody goes on with it
+    second = accepted[1]
+    Browser(Assignment.objects.get(pk=assignment.pk)).take().edit(text(second["step"], second["instruction"], "Other"))
+    Assignment.objects.filter(pk=assignment.pk).update(user=assignment.user)
+    browser.take()
+    browser.version = browser.get()["version"]
+    said = browser.undo()
+    assert "conflict" in {result["status"] for result in said["results"]}
+    assert said["parts"][1]["instruction"] == "Other"
+    assert said["parts"][0]["instruction"].endswith("then sort the second list by price")
+
+
 @pytest.mark.slow
 def test_a_redone_acceptance_counts_again(browser: Browser):
     proposal = browser.post("propose/", {"kind": "cuts"})["proposal"]

@@ -1,7 +1,7 @@
 """How annotations come about: every edit that was made, and what models proposed."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 from uuid import UUID
@@ -40,6 +40,28 @@ def stacks(rows: Iterable[tuple[int, int | None]]) -> tuple[list[int], list[int]
     return done, undone
 
 
+def origins(rows: Iterable[tuple[int, int | None, int | None]]) -> dict[int, int | None]:
+    """The proposal that each edit came of, also where it undoes or redoes one that did; from rows of (edit, the one it
+    undoes, its proposal), oldest first."""
+    found: dict[int, int | None] = {}
+    for pk, undoes, proposal in rows:
+        found[pk] = proposal if undoes is None else found.get(undoes)
+    return found
+
+
+def together(stack: Iterable[int], came_of: Mapping[int, int | None]) -> list[list[int]]:
+    """A stack of edits in the portions that are taken back at once: each edit for itself, but what was accepted of one
+    proposal without anything in between as a whole."""
+    found: list[list[int]] = []
+    for pk in stack:
+        proposal = came_of[pk]
+        if found and proposal is not None and came_of[found[-1][-1]] == proposal:
+            found[-1].append(pk)
+        else:
+            found.append([pk])
+    return found
+
+
 class EditQuerySet(models.QuerySet["Edit"]):
     def since(self, assignment: Assignment, version: int, op_ids: list[UUID]) -> "list[Edit]":
         """Edits of an annotation after a version, and those with these ids, of which most are not there yet.
@@ -50,12 +72,15 @@ class EditQuerySet(models.QuerySet["Edit"]):
         prefetch_related_objects(rows, "user")
         return rows
 
-    def stacks_of(self, user: User) -> tuple[list[int], list[int]]:
-        """What this person can undo and redo in one annotation. An edit that changed nothing, as its change was there
-        already, is left out."""
+    def stacks_of(self, user: User) -> tuple[list[list[int]], list[list[int]]]:
+        """What this person can undo and redo in one annotation, in the portions that are taken back at once. An edit
+        that changed nothing, as its change was there already, is left out."""
         changing = self.filter(user=user, is_carried=False).exclude(before__isnull=False, before=F("after"))
         changing = changing.exclude(before__isnull=True, after__isnull=True)
-        return stacks(changing.order_by("version").values_list("pk", "undoes_id"))
+        rows = list(changing.order_by("version").values_list("pk", "undoes_id", "proposal_id"))
+        came_of = origins(rows)
+        done, undone = stacks((pk, undoes) for pk, undoes, _ in rows)
+        return together(done, came_of), together(undone, came_of)
 
     def writers_of(self, verifications: Iterable[int]) -> dict[int, set[int]]:
         """Keys of the people who wrote what each of these items judges: others than who has it now, where it was given
@@ -68,17 +93,11 @@ class EditQuerySet(models.QuerySet["Edit"]):
 
     def accepted_proposals(self) -> set[int]:
         """Proposals that were accepted by an edit of one annotation which is not taken back."""
-        rows = self.filter(Q(proposal__isnull=False) | Q(undoes__isnull=False)).order_by("version")
-        named = dict(rows.filter(proposal__isnull=False).values_list("pk", "proposal_id"))
-        undoes = dict(rows.filter(undoes__isnull=False).values_list("pk", "undoes_id"))
-
-        def origin(pk: int) -> int:
-            while pk in undoes:
-                pk = undoes[pk]
-            return pk
-
-        done, _ = stacks(rows.values_list("pk", "undoes_id"))
-        return {named[origin(pk)] for pk in done if origin(pk) in named}
+        named = self.filter(Q(proposal__isnull=False) | Q(undoes__isnull=False)).order_by("version")
+        rows = list(named.values_list("pk", "undoes_id", "proposal_id"))
+        came_of = origins(rows)
+        done, _ = stacks((pk, undoes) for pk, undoes, _ in rows)
+        return {proposal for pk in done if (proposal := came_of[pk]) is not None}
 
 
 class Edit(models.Model):

@@ -25,6 +25,8 @@ export class AnnotationDocument {
   pending = [];
   /** @type {Conflict[]} what the person has to decide */
   conflicts = [];
+  /** The proposal that the edit answered for last came of. @type {number | null} */
+  #answered = null;
   /** @type {Part[] | null} */
   #parts = null;
   /** What the annotation is and who has it. @type {Record<string, any>} */
@@ -77,6 +79,7 @@ export class AnnotationDocument {
         this.#conflict(edit, results.get(edit.op_id).theirs ?? null, "", writer(edit, answer.others ?? [])),
       );
     const gone = new Set(sent.map((edit) => edit.op_id));
+    this.#answered = sent.at(-1)?.proposal ?? null;
     this.pending = this.pending.filter((edit) => !gone.has(edit.op_id));
     this.#parts = null;
     return { conflicts, others: answer.others ?? [] };
@@ -120,6 +123,15 @@ export class AnnotationDocument {
   add(edit) {
     this.pending.push(edit);
     this.#parts = null;
+  }
+
+  /** The edits that are undone next, those of one proposal together; none where the server has some of them.
+   * @returns {Edit[]} */
+  get newest() {
+    const proposal = this.pending.at(-1)?.proposal ?? null;
+    if (proposal === null) return this.pending.slice(-1);
+    const first = this.pending.findLastIndex((edit) => edit.proposal !== proposal) + 1;
+    return first === 0 && this.#answered === proposal ? [] : this.pending.slice(first);
   }
 
   /** Take back an edit that was never sent. @param {Edit} edit */

@@ -304,10 +304,10 @@ export class Saver {
 
   /** Without the server only what it has never seen can be taken back. */
   #takeBack() {
-    const last = this.#document.pending.at(-1);
-    if (!last || this.#batch.includes(last)) return false;
-    this.#document.drop(last);
-    this.#journal.settle([last.op_id]);
+    const newest = this.#document.newest;
+    if (!newest.length || newest.some((edit) => this.#batch.includes(edit))) return false;
+    for (const edit of newest) this.#document.drop(edit);
+    this.#journal.settle(newest.map((edit) => edit.op_id));
     this.onStatus(this.status);
     this.onAnswer({ conflicts: [], others: [] });
     return true;
