@@ -9,9 +9,16 @@ from hypothesis import strategies as st
 from annotations.work.decompose.clauses import clauses_of
 from annotations.work.decompose.cuts import SeenStep, face_of, propose_cuts
 
+ASKED = "Look here. Then look there. Next look left. At last look right."  # for as many parts as these tests want
 HOME = face_of("<html><title>Shop</title><a>Shoes</a><a>Bags</a><a>Coats</a></html>")
 LIST = face_of("<html><title>Results</title><a>Red shoe</a><a>Blue shoe</a><p>Sort by</p></html>")
 ITEM = face_of("<html><title>Red shoe</title><button>Add to cart</button><p>Size</p></html>")
+
+
+SAID = st.one_of(
+    st.sampled_from(["Find red shoes.", "Sort them by price, then buy the cheapest.", "Next", "And", "Go to link 2."]),
+    st.text("abc .,;?!\n", min_size=1, max_size=30).map(lambda text: f"say {text}"),
+)
 
 
 def step(key: int, operation: str, text: str, value: str = "", face=HOME, task: int = 0) -> SeenStep:
@@ -55,19 +62,41 @@ BOOKING = [
 
 @pytest.mark.parametrize(("wanted", "first"), [(2, [1, 8]), (3, [1, 8, 10]), (4, [1, 8, 9, 10])])
 def test_a_form_that_is_filled_in_stays_one_part_however_many_are_wanted(wanted, first):
-    assert [part.step for part in propose_cuts(BOOKING, ["Show me the trains to Westmere"], wanted)] == first
+    assert [part.step for part in propose_cuts(BOOKING, [ASKED], wanted)] == first
 
 
 def test_what_a_page_has_of_its_own_or_nobody_sends_is_no_form():
     steps = [step(1, "TYPE", "Notes", "a"), *[step(n, "CLICK", f"Tab {n}") for n in range(2, 5)]]
     other = [step(1, "TYPE", "Notes", "a"), *[step(n, "CLICK", "Find", face=LIST) for n in range(2, 5)]]
-    assert [len(propose_cuts(some, ["Look"], 4)) for some in (steps, other)] == [4, 4]
-    assert [part.step for part in propose_cuts(other, ["Look"], 2)][1] == 2
+    assert [len(propose_cuts(some, [ASKED], 4)) for some in (steps, other)] == [4, 4]
+    assert [part.step for part in propose_cuts(other, [ASKED], 2)][1] == 2
 
 
-def test_the_first_part_of_a_task_gets_what_is_asked_first():
-    parts = propose_cuts(BOOKING, ["Which of them is direct and the cheapest, the 10:40?"], 3)
-    assert [part.instruction for part in parts] == ["Which of them is direct and the cheapest, the 10:40?", "", ""]
+def test_no_more_parts_are_proposed_than_there_are_clauses_to_give():
+    (part,) = propose_cuts(BOOKING, ["Which of them is direct and the cheapest, the 10:40?"], 3)
+    assert part.instruction == "Which of them is direct and the cheapest, the 10:40?"
+    two = propose_cuts(BOOKING, ["Show me the direct trains to Westmere. Which is the cheapest?"], 3)
+    assert [(part.step, part.instruction) for part in two] == [
+        (1, "Show me the direct trains to Westmere."),
+        (8, "Which is the cheapest?"),
+    ]
+
+
+def test_a_part_whose_steps_share_no_word_with_a_clause_gets_one_too():
+    """Both clauses have words of the second part alone."""
+    steps = [step(1, "CLICK", "Menu"), step(2, "CLICK", "Jackets"), step(3, "CLICK", "Red shoe", face=ITEM)]
+    parts = propose_cuts(steps, ["Open the red shoe. Take that shoe in red."], 2)
+    assert [(part.step, part.instruction) for part in parts] == [
+        (1, "Open the red shoe."),
+        (3, "Take that shoe in red."),
+    ]
+
+
+def test_a_task_with_few_clauses_leaves_its_parts_to_another():
+    steps = [step(n, "CLICK", "Next", task=n // 4) for n in range(8)]
+    parts = propose_cuts(steps, ["Go on", ASKED], 4)
+    assert [part.step for part in parts][:2] == [0, 4]
+    assert len(parts) == 4
 
 
 def test_every_task_gets_a_part_of_its_own_however_few_are_wanted():
@@ -79,13 +108,13 @@ def test_every_task_gets_a_part_of_its_own_however_few_are_wanted():
 
 def test_without_any_sign_parts_are_even():
     steps = [step(n, "HOVER", "Menu") for n in range(12)]
-    assert [part.step for part in propose_cuts(steps, ["Look around"], 3)] == [0, 4, 8]
+    assert [part.step for part in propose_cuts(steps, [ASKED], 3)] == [0, 4, 8]
 
 
 def test_pages_are_told_apart_by_address_where_one_is_recorded():
     faces = [face_of("<p>same text</p>", f"https://shop.example/{page}") for page in ("a", "a#top", "b", "b")]
     steps = [step(n, "HOVER", "Menu", face=face) for n, face in enumerate(faces)]
-    assert [part.step for part in propose_cuts(steps, ["Look"], 2)] == [0, 2]
+    assert [part.step for part in propose_cuts(steps, [ASKED], 2)] == [0, 2]
 
 
 def test_other_vectors_can_be_given_for_the_texts():
@@ -93,21 +122,24 @@ def test_other_vectors_can_be_given_for_the_texts():
 
     steps = [step(n, "HOVER", "Menu") for n in range(6)]
     turned = np.array([[1.0, 0.0]] * 2 + [[0.0, 1.0]] * 4)
-    parts = propose_cuts(steps, ["Look"], 2, lambda texts: turned)
+    parts = propose_cuts(steps, [ASKED], 2, lambda texts: turned)
     assert [(part.step, part.why) for part in parts] == [(0, ()), (2, ("other words",))]
 
 
-@pytest.mark.slow
-@given(st.integers(1, 14), st.integers(1, 20), st.lists(st.booleans(), min_size=14, max_size=14))
-def test_parts_are_as_many_as_wanted_ordered_and_begin_with_the_first_step(count, wanted, breaks):
-    tasks = [sum(breaks[1 : n + 1]) for n in range(count)]
-    steps = [step(n, "CLICK", f"Link {n}", task=tasks[n]) for n in range(count)]
-    parts = propose_cuts(steps, [f"Task {n}" for n in range(tasks[-1] + 1)], wanted)
-    keys = [part.step for part in parts]
-    assert keys[0] == 0
-    assert keys == sorted(set(keys))
-    assert len(keys) == min(count, max(wanted, tasks[-1] + 1))
-    assert {n for n in range(1, count) if tasks[n] != tasks[n - 1]} <= set(keys)
+@given(st.integers(1, 20), st.lists(st.tuples(st.integers(1, 6), st.lists(SAID, min_size=1, max_size=6)), min_size=1))
+def test_parts_are_as_many_as_wanted_and_each_has_something_to_ask_for(wanted, tasks):
+    """`tasks`: of each the number of its steps, and what it asks for."""
+    texts = [" ".join(said) for _, said in tasks]
+    keys = [(task, n) for task, (count, _) in enumerate(tasks) for n in range(count)]
+    steps = [step(key, "CLICK", f"Link {n}", task=task) for key, (task, n) in enumerate(keys)]
+    parts = propose_cuts(steps, texts, wanted)
+    assert [part.step for part in parts if not part.instruction.strip()] == []
+    firsts = [part.step for part in parts]
+    assert firsts[0] == 0
+    assert firsts == sorted(set(firsts))
+    assert {key for key, (_, n) in enumerate(keys) if n == 0} <= set(firsts)
+    able = sum(min(count, len(clauses_of(text))) for (count, _), text in zip(tasks, texts, strict=True))
+    assert len(firsts) == min(able, max(wanted, len(tasks)))
 
 
 @pytest.mark.parametrize(

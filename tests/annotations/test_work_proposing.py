@@ -70,7 +70,7 @@ def hand_in(browser: Browser) -> None:
 def test_cuts_are_proposed_from_the_recorded_pages_and_texts(assignment: Assignment, browser: Browser):
     steps = [step.pk for step in assignment.item.session.steps()]
     proposal = browser.post("propose/", {"kind": "cuts"})["proposal"]
-    assert (proposal["kind"], proposal["model"], proposal["outcome"]) == ("cuts", "pages and forms 1", "")
+    assert (proposal["kind"], proposal["model"], proposal["outcome"]) == ("cuts", "pages and forms 2", "")
     assert [part["step"] for part in proposal["content"]["parts"]] == [steps[0], steps[3]]
     assert proposal["content"]["parts"][1]["why"]
     assert [part["instruction"] for part in proposal["content"]["parts"]] == [
@@ -267,7 +267,7 @@ def test_other_vectors_are_named_in_the_proposal(assignment: Assignment):
 
     encoder = HashEncoder(16)
     proposal = proposing.Proposing(assignment).propose("cuts", encoder.encode, encoder.name)
-    assert proposal.model_name == "pages and forms 1 · hash-16"
+    assert proposal.model_name == "pages and forms 2 · hash-16"
 
 
 def test_pass_rates_are_kept_per_model_and_kind():

@@ -172,10 +172,13 @@ def test_a_part_without_words_of_its_own_is_cleared_and_clauses_are_marked(app_s
 @pytest.mark.slow
 def test_a_proposal_is_asked_for_and_accepted_by_keys(app_server, page, sign_in, said) -> None:
     assignment = begun(tasks=1, steps=8)
+    source = "Find red shoes. Sort them by price."
+    Turn.objects.filter(conversation__sessiontask__session=assignment.item.session).update(instruction=source)
+    assignment.parts.update(instruction=source)
     sign_in(assignment.user)
     open_item(app_server, page, assignment)
     page.keyboard.press("p")
-    expect(page.locator("#proposed")).to_contain_text("Proposed by pages and forms 1")
+    expect(page.locator("#proposed")).to_contain_text("Proposed by pages and forms 2")
     assert page.locator(".gap.proposed").count() == 1
     page.keyboard.press("y")
     expect(page.locator(".part-row")).to_have_count(2)

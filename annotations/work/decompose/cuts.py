@@ -7,7 +7,7 @@ same length are preferred.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from annotations.text.alike_words import alike, informative, placed_words
@@ -75,17 +75,22 @@ def title_of(html: str) -> str:
 def propose_cuts(
     steps: Sequence[SeenStep], tasks: Sequence[str], parts: int, vectors: Vectorise | None = None
 ) -> list[CutPart]:
-    """Propose `parts` parts of the steps: at least one per task, at most one per step. `tasks`: the tasks'
-    instructions. `vectors` embeds the texts of steps; without it they are compared by their words."""
+    """Propose `parts` parts of the steps: at least one per task, at most one per step and one per clause of a task's
+    instruction, as a part that asks for nothing cannot be handed in. `tasks`: the tasks' instructions. `vectors` embeds
+    the texts of steps; without it they are compared by their words."""
     forced = [place for place in range(1, len(steps)) if steps[place].task != steps[place - 1].task]
     signs = _signs(steps, vectors or tfidf)
-    worth = [sum(sign.values()) + (100.0 if place in forced else 0.0) for place, sign in enumerate(signs)]
-    places = [0, *_best_cuts(worth, min(max(parts, len(forced) + 1), len(steps)))]
+    worth = [sum(sign.values()) for sign in signs]
+    runs = list(zip([0, *forced], [*forced, len(steps)], strict=True))
+    most = [min(end - start, len(clauses_of(tasks[steps[start].task]))) for start, end in runs]
+    wanted = min(max(parts, len(runs)), sum(most))
+    places = _best_cuts_of_runs(worth, runs, most, wanted)
     ends = [*places[1:], len(steps)]
     asked: dict[int, str] = {}
-    for task, instruction in enumerate(tasks):
-        own = [(a, b) for a, b in zip(places, ends, strict=True) if steps[a].task == task]
-        asked |= dict(zip((a for a, _ in own), shared_out(instruction, steps, own), strict=True))
+    for start, end in runs:
+        own = [(a, b) for a, b in zip(places, ends, strict=True) if start <= a < end]
+        texts = shared_out(tasks[steps[start].task], steps, own)
+        asked |= dict(zip((a for a, _ in own), texts, strict=True))
     return [CutPart(steps[place].key, _reasons(signs[place], place in forced), asked[place]) for place in places]
 
 
@@ -168,23 +173,44 @@ def _page_change(before: Face | None, after: Face | None) -> float:
     return 0.0 if common >= ALIKE_PAGES else 1.0 - common
 
 
-def _best_cuts(worth: Sequence[float], parts: int) -> list[int]:
-    """The places of the first steps of parts 2 … n, so that the sum of their worth, less a deduction for uneven
-    lengths, is greatest."""
+def _best_cuts_of_runs(
+    worth: Sequence[float], runs: Sequence[tuple[int, int]], most: Sequence[int], parts: int
+) -> list[int]:
+    """The places of the first steps of `parts` parts, at least one and at most `most` of each run (first step, end)."""
+    length = len(worth) / parts
+    best: dict[int, tuple[float, list[int]]] = {0: (0.0, [])}  # parts so far -> worth, first steps
+    for (start, end), limit in zip(runs, most, strict=True):
+        found = dict[int, tuple[float, list[int]]]()
+        for count, (own, cuts) in enumerate(_best_cuts(worth[start:end], limit, length), 1):
+            for before, (value, places) in best.items():
+                total = before + count
+                if total not in found or found[total][0] < value + own:
+                    found[total] = value + own, [*places, start, *(start + cut for cut in cuts)]
+        best = found
+    return best[parts][1]
+
+
+def _best_cuts(worth: Sequence[float], most: int, wanted: float) -> list[tuple[float, list[int]]]:
+    """For 1 … `most` parts, the places of the first steps of parts 2 … n, so that the sum of their worth, less a
+    deduction for other lengths than the wanted one, is greatest; with that sum."""
     n = len(worth)
-    wanted = n / parts
 
     def cost(length: int) -> float:
         return UNEVEN * min(1.0, ((length - wanted) / wanted) ** 2)
 
     best = [{end: (-cost(end), 0) for end in range(1, n + 1)}]  # parts so far -> last end -> (worth, its beginning)
-    for count in range(1, parts):
+    for count in range(1, most):
         row = {}
         for end in range(count + 1, n + 1):
             options = ((best[-1][cut][0] + worth[cut] - cost(end - cut), cut) for cut in range(count, end))
             row[end] = max(options, key=lambda option: (option[0], -option[1]))
         best.append(row)
-    cuts, end = [], n
+    return [(best[last][n][0], _traced(best[: last + 1], n)) for last in range(most)]
+
+
+def _traced(best: Sequence[Mapping[int, tuple[float, int]]], end: int) -> list[int]:
+    """The cuts that led to parts with this end, in order."""
+    cuts = []
     for row in reversed(best[1:]):
         end = row[end][1]
         cuts.append(end)
@@ -198,8 +224,8 @@ def _reasons(sign: dict[str, float], forced: bool) -> tuple[str, ...]:
 
 def shared_out(instruction: str, steps: Sequence[SeenStep], parts: Sequence[tuple[int, int]]) -> list[str]:
     """A task's instruction divided among its parts: each clause, in order, goes to the part whose steps share most
-    words with it, the first to the first part, as what is asked first is done first; "" for a part that gets none. A
-    task of one part keeps its instruction as it is."""
+    words with it, the first to the first part, as what is asked first is done first. While there are clauses enough, no
+    part goes without; "" for one that does. A task of one part keeps its instruction as it is."""
     if len(parts) < 2:
         return [instruction for _ in parts]
     clauses = clauses_of(instruction)
@@ -211,13 +237,18 @@ def shared_out(instruction: str, steps: Sequence[SeenStep], parts: Sequence[tupl
 
 def _in_order(match: Sequence[Sequence[int]], parts: int) -> list[int]:
     """The part of each clause, never going back from the first one, so that most words match; of equally good divisions
-    the most even one. `match[clause][part]`: how many words match."""
-    best: list[tuple[float, list[int]]] = [(0.0, [0]) for _ in range(parts)]
+    the most even one. Where clauses suffice, every part gets one. `match[clause][part]`: how many words match."""
+    suffice = len(match) >= parts
+    best: dict[int, tuple[float, list[int]]] = {0: (0.0, [0])}  # part of the last clause -> (words, parts so far)
     for index, row in enumerate(match[1:], 1):
-        following = []
+        following = {}
         for part in range(parts):
-            value, path = max((best[earlier] for earlier in range(part + 1)), key=lambda option: option[0])
+            from_parts = range(max(0, part - 1) if suffice else 0, part + 1)
+            ways = [best[earlier] for earlier in from_parts if earlier in best]
+            if not ways:
+                continue
+            value, path = max(ways, key=lambda option: option[0])
             even = 0.1 * (1 - abs(index / max(1, len(match) - 1) - part / (parts - 1)))
-            following.append((value + row[part] + even, [*path, part]))
+            following[part] = value + row[part] + even, [*path, part]
         best = following
-    return max(best, key=lambda option: option[0])[1]
+    return best[parts - 1][1] if suffice else max(best.values(), key=lambda option: option[0])[1]
