@@ -17,7 +17,7 @@ from agents.memory.jobs import endpoint
 from agents.models import Connection
 from agents.prompts.packs import webnav
 from agents.words.generator import complete
-from annotations.campaigns.propose.proposing import Proposing, left_out
+from annotations.campaigns.propose.proposing import Proposing, UnusableProposal
 from annotations.edits.edit_ops import MAX_TEXT
 from annotations.edits.mentions import PHENOMENA
 from annotations.models import Assignment, Campaign, Job, Proposal
@@ -30,6 +30,7 @@ MAX_TOKENS = 4_000
 # Sentences of one site are never far apart for an encoder: more alike than by their words before they count as such.
 VECTOR_RULES = Rules(alike=0.65, related=0.35)
 TRIES = 2
+INSTEAD = "Ask again, propose by rules, or write the parts yourself."
 FENCE = "```"
 # A text in JSON of which nothing has to be escaped, for small models that are held to it: else they never end it.
 PLAIN_TEXT = r'text ::= "\"" [A-Za-z] [^"\\\n]{2,80} "\""'
@@ -72,8 +73,10 @@ def propose(job: Job) -> bool:
     Proposing(assignment).check(job.params["kind"])
     llm = _at_connection(assignment.item.session.campaign.connection)
     parts = ask(llm, QUESTIONS[job.params["kind"]](assignment))
-    without = left_out(job.params["kind"], parts, assignment.item.session)
-    proposal = assignment.keep_proposal(job.params["kind"], llm.info.model, parts, without)
+    try:
+        proposal = Proposing(assignment).keep(job.params["kind"], llm.info.model, parts)
+    except UnusableProposal as error:
+        raise ValueError(f"that of {llm.info.model} cannot be used. {error} {INSTEAD}") from error
     said = f"Proposed {amount(len(parts), 'part')}"
     job.finish(Job.State.DONE, report={"proposal": proposal.pk, "said": said, "model": llm.info.model})
     return False

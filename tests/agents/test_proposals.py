@@ -42,7 +42,7 @@ def parts(*rows: tuple) -> str:
 
 
 def test_cuts_come_from_the_endpoint_with_its_name(assignment: Assignment, monkeypatch):
-    reply = parts((1, "Search for red shoes"), (3, "Press search"), (4, "Again"))
+    reply = parts((1, "Do part 1 of the task"), (3, "Press search"), (4, "Do part 1 of the task"))
     job, requests = ask("cuts", assignment, monkeypatch, reply)
     assert (job.state, job.report["said"]) == ("done", "Proposed 3 parts")
     steps = [step.pk for step in assignment.item.session.steps()]
@@ -57,7 +57,7 @@ def test_cuts_come_from_the_endpoint_with_its_name(assignment: Assignment, monke
 
 
 def test_a_campaign_names_the_connection_that_proposes(assignment: Assignment, monkeypatch):
-    reply = parts((1, "Search for red shoes"), (4, "Again"))
+    reply = parts((1, "Do part 1 of the task"), (4, "Again"))
     campaign = assignment.item.session.campaign
     Campaign.objects.filter(pk=campaign.pk).update(connection="mine")
     with serve(lambda body: reply) as server:
@@ -89,7 +89,9 @@ def test_rewrites_come_with_marks_at_their_places(assignment: Assignment, monkey
 
 
 def test_what_is_wrong_is_told_to_the_model_once(assignment: Assignment, monkeypatch):
-    job, requests = ask("cuts", assignment, monkeypatch, parts((1, "All")), parts((1, "Search"), (4, "Again")))
+    job, requests = ask(
+        "cuts", assignment, monkeypatch, parts((1, "All")), parts((1, "Do part 1 of the task"), (4, "Again"))
+    )
     assert job.state == "done"
     assert len(requests) == 2
     assert "no part begins at step 4, where a task begins" in requests[1]["messages"][-1]["content"]
@@ -100,6 +102,33 @@ def test_a_second_bad_reply_ends_the_job_with_the_reason(assignment: Assignment,
     assert (job.state, len(requests)) == ("failed", 2)
     assert "the model's proposal cannot be used: it is no JSON" in job.last_error
     assert not Proposal.objects.exists()
+
+
+def test_a_proposal_that_leaves_out_most_of_the_source_is_not_shown_and_counts_as_failed(
+    assignment: Assignment, monkeypatch
+):
+    good = proposing.Proposing(assignment).propose("cuts")
+    reply = parts(*((number, "Add to list") for number in range(1, 7)))
+    job, _ = ask("cuts", assignment, monkeypatch, reply)
+    assert (job.state, "proposal" in job.report) == ("failed", False)
+    assert job.last_error.startswith("that of test-model cannot be used. It leaves out 2 of 2 clauses of the source")
+    assert "propose by rules, or write the parts yourself" in job.last_error
+    assert list(assignment.proposals.filter(outcome="")) == [good], "what is shown stays"
+    ask("cuts", assignment, monkeypatch, reply)
+    (rate,) = [rate for rate in Proposal.objects.pass_rates() if rate.model == "test-model"]
+    assert (rate.rejected, rate.open, rate.judged) == (1, 0, 0)
+    proposing.Proposing(assignment).settle()
+    proposing.judge(Proposal.objects.unjudged(), assignment, passed=True)
+    (rate,) = [rate for rate in Proposal.objects.pass_rates() if rate.model == "test-model"]
+    assert (rate.judged, rate.passed, rate.rate) == (1, 0, 0.0)
+
+
+def test_a_proposal_that_covers_half_of_the_source_is_shown_with_what_it_leaves_out(
+    assignment: Assignment, monkeypatch
+):
+    job, _ = ask("cuts", assignment, monkeypatch, parts((1, "Do part 1 of the task"), (4, "Add to list")))
+    found = Proposal.objects.get(pk=job.report["proposal"])
+    assert (found.outcome, found.content["left_out"]) == ("", ["Please do part 1 of the task."])
 
 
 def test_an_endpoint_that_fails_ends_the_job_with_the_reason(assignment: Assignment, monkeypatch):

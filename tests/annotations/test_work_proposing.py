@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
+from rest_framework.test import APIClient
 
 from annotations.campaigns.propose import proposing
 from annotations.campaigns.propose.proposing import edit_distance
@@ -301,6 +302,29 @@ def test_a_proposal_that_asks_twice_is_not_kept_and_what_it_leaves_out_is_said(a
         proposing.left_out("cuts", twice, assignment.item.session)
     less = [{"step": steps[0], "instruction": "Search for red shoes by price"}, {"step": steps[3], "instruction": ""}]
     assert proposing.left_out("cuts", less, assignment.item.session) == ["sort the second list by price"]
+
+
+def test_a_campaign_that_asks_a_model_proposes_by_rules_where_that_is_asked_for():
+    assignment = make_work(proposer="endpoint")
+    assignment.begin()
+    browser = Browser(assignment).take()
+    assert browser.post("propose/", {"kind": "cuts", "by": "rules"})["proposal"]["model"] == "pages and forms 2"
+
+
+@pytest.mark.parametrize("key", ["", "once"])
+def test_a_proposal_from_elsewhere_that_leaves_out_everything_is_refused_and_counted(assignment: Assignment, key: str):
+    client = APIClient()
+    client.force_login(assignment.user)
+    steps = [step.pk for step in assignment.item.session.steps()]
+    parts = [{"step": step, "instruction": "Add to list"} for step in steps]
+    body = {"assignment": assignment.pk, "kind": "cuts", "model_name": "cutter", "parts": parts}
+    for _ in range(2):
+        said = client.post("/api/proposals/", body, format="json", headers={"Idempotency-Key": key} if key else {})
+        assert said.status_code == 422, said.content
+        assert "leaves out 2 of 2 clauses" in said.content.decode()
+    (kept,) = assignment.proposals.all()
+    assert (kept.model_name, kept.outcome, kept.decided_at is None) == ("cutter", "rejected", False)
+    assert Browser(assignment).get()["proposals"] == []
 
 
 def test_the_clauses_that_no_part_or_two_ask_for_are_told_with_every_save(browser: Browser):

@@ -39,8 +39,7 @@ class GivenProposal:
         else:
             there = assignment.ordered_parts()
             parts = read_rewrites(self.parts, {part.first_step_id: part.rewrite or part.instruction for part in there})
-        left_out = proposing.left_out(self.kind, parts, assignment.item.session)
-        made: Proposal = assignment.keep_proposal(self.kind, self.model_name, parts, left_out)
+        made = proposing.Proposing(assignment).keep(self.kind, self.model_name, parts)
         made.describe(self.score, dict(self.provenance))
         return made
 

@@ -7,6 +7,7 @@ instruction, one without it gets none. "left_out": the clauses of the source tha
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from annotations.jobs import running
 from annotations.models import Assignment, Campaign, Job, Part, Project, Proposal, Session, Stage, Step
 from annotations.models.accounts.projects import Account
 from annotations.models.work.edits import ProposalQuerySet
+from annotations.text.amounts import amount
 from annotations.text.merging import pieces
 from annotations.text.tfidf import Vectorise
 from annotations.work.decompose.clauses import covered, recorded_tasks
@@ -38,6 +40,15 @@ class NoProposals(ValueError):
     """Nothing can be proposed here; the message says why."""
 
 
+class UnusableProposal(NoProposals):
+    """A proposal that a model did make and that is shown to nobody; `count` keeps it, rejected, as one of that model's,
+    after what was begun for it has been rolled back, too."""
+
+    def __init__(self, why: str, count: Callable[[], None]) -> None:
+        super().__init__(why)
+        self.count = count
+
+
 class Proposing:
     """Proposals for an annotation that somebody is at work on."""
 
@@ -54,8 +65,17 @@ class Proposing:
             parts = [asdict(rewrite) for rewrite in propose_rewrites(texts)]
             if not parts:
                 raise NoProposals("No part repeats what an earlier one says in a way that could be left out.")
-        name = " · ".join(filter(None, (EMBEDDED[Proposal.Kind(kind)], encoder)))
-        return self.assignment.keep_proposal(kind, name, parts, left_out(kind, parts, self.assignment.item.session))
+        return self.keep(kind, " · ".join(filter(None, (EMBEDDED[Proposal.Kind(kind)], encoder))), parts)
+
+    def keep(self, kind: str, model_name: str, parts: list[dict[str, Any]]) -> Proposal:
+        """Keep what a model proposes. Raises UnusableProposal."""
+        try:
+            without = left_out(kind, parts, self.assignment.item.session)
+        except NoProposals as error:
+            count = partial(self.assignment.keep_unusable, kind, model_name, parts)
+            count()
+            raise UnusableProposal(str(error), count) from error
+        return self.assignment.keep_proposal(kind, model_name, parts, without)
 
     def start_job(self, kind: str, user: Account) -> Job:
         """Ask the configured endpoint in the background. Raises NoProposals, and ValidationError as other jobs do."""
@@ -117,15 +137,21 @@ class Proposing:
 
 
 def left_out(kind: str, parts: list[dict[str, Any]], session: Session) -> list[str]:
-    """The clauses of the source that proposed parts do not ask for. NoProposals where one is asked for twice."""
+    """The clauses of the source that proposed parts do not ask for. NoProposals where one is asked for twice, or more
+    than half of them are left out."""
     said = {part["step"]: part["instruction"] for part in parts if part.get("instruction", "").strip()}
     if kind != Proposal.Kind.CUTS or not said:
         return []
     steps = ((step.pk, step.turn_id, step.turn.instruction) for step in session.bare_steps())
-    clauses = [c for task in covered(recorded_tasks(steps, {part["step"] for part in parts}), said) for c in task]
+    tasks = covered(recorded_tasks(steps, {part["step"] for part in parts}), said)
+    clauses = [clause for task in tasks for clause in task if clause.text]
     if twice := next((clause for clause in clauses if clause.state == "doubled"), None):
         raise NoProposals(f"It asks for “{twice.text}” in {len(twice.parts)} parts.")
-    return [clause.text for clause in clauses if clause.state == "uncovered"]
+    found = [clause.text for clause in clauses if clause.state == "uncovered"]
+    if 2 * len(found) > len(clauses):
+        whole = amount(len(clauses), "clause")
+        raise NoProposals(f"It leaves out {len(found)} of {whole} of the source: “{found[0]}” is one.")
+    return found
 
 
 def check_reached(connection: str) -> None:

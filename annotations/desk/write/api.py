@@ -268,4 +268,8 @@ class ProposalViewSet(AboutAnnotations):
             return Response(self.get_serializer(made).data, status=status.HTTP_201_CREATED)
 
         with declined():
-            return idempotency.once(request, work)
+            try:
+                return idempotency.once(request, work)
+            except proposing.UnusableProposal as error:  # what was done under the key is rolled back
+                error.count()
+                raise

@@ -147,15 +147,16 @@ def send_back(request: HttpRequest, pk: int) -> JsonResponse:
 @for_the_workbench
 @require_POST
 def propose(request: HttpRequest, pk: int) -> JsonResponse:
-    """Propose cuts or rewrites: answers the proposal, or the job that asks the campaign's endpoint for one. Sent again
-    with that `job`, it answers what became of it. People accept a proposal by edits that name it."""
+    """Propose cuts or rewrites: answers the proposal, or the job that asks the campaign's endpoint for one, unless it
+    says `by`: "rules". Sent again with that `job`, it answers what became of it. People accept a proposal by edits that
+    name it."""
     body, assignment = read_object(request), opening.own(request.user, pk)
     if body.get("job") is not None:
         return JsonResponse(_asked(body["job"], assignment))
     kind = str(body.get("kind"))
     campaign = assignment.item.session.campaign
     try:
-        if campaign.proposer == Campaign.Proposer.ENDPOINT:
+        if campaign.proposer == Campaign.Proposer.ENDPOINT and body.get("by") != "rules":
             proposing.check_reached(campaign.connection)
             job = proposing.Proposing(assignment).start_job(kind, signed_in(request))
             return JsonResponse({"job": job.pk}, status=202)

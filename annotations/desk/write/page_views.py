@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from annotations.access.people import signed_in
 from annotations.desk.write import opening
 from annotations.edits.mentions import PHENOMENA
-from annotations.models import Assignment, Stage
+from annotations.models import Assignment, Campaign, Stage
 from annotations.text import guidelines
 
 LISTED = 60  # of the own queue
@@ -49,6 +49,7 @@ def _data(request: HttpRequest, assignment: Assignment) -> dict[str, Any]:
         "queue": reverse("annotate-queue"),
         "login": f"{reverse('login')}?next={request.path}",
         "phenomena": PHENOMENA,
+        "asks_model": assignment.item.session.campaign.proposer == Campaign.Proposer.ENDPOINT,
     }
 
 

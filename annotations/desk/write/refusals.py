@@ -9,7 +9,7 @@ from django.http import JsonResponse
 from rest_framework.exceptions import APIException
 
 from annotations.access.json_input import BadJson
-from annotations.campaigns.propose.proposing import NoProposals
+from annotations.campaigns.propose.proposing import NoProposals, UnusableProposal
 from annotations.edits.edit_ops import BadEdit
 from annotations.models import BadComment, NotFree, NotReady, NotYours, StaleWork, VerdictRefused
 
@@ -26,6 +26,7 @@ ANSWERS: dict[type[Exception], RefusalAnswer] = {
     NotReady: RefusalAnswer(HTTPStatus.UNPROCESSABLE_ENTITY, "not_ready"),
     VerdictRefused: RefusalAnswer(HTTPStatus.UNPROCESSABLE_ENTITY, "verdict_refused"),
     NoProposals: RefusalAnswer(HTTPStatus.UNPROCESSABLE_ENTITY, "no_proposal"),
+    UnusableProposal: RefusalAnswer(HTTPStatus.UNPROCESSABLE_ENTITY, "no_proposal"),
     BadEdit: RefusalAnswer(HTTPStatus.BAD_REQUEST, "bad_request"),
     BadComment: RefusalAnswer(HTTPStatus.BAD_REQUEST, "bad_request"),
     BadJson: RefusalAnswer(HTTPStatus.BAD_REQUEST, "bad_request"),

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.db import models, transaction
+from django.utils import timezone
 
 from annotations.models.corpus.conversations import Step
 from annotations.models.work.campaigns import Stage
@@ -94,6 +95,13 @@ class Annotation(models.Model):
             return self.proposals.create(
                 campaign=session.campaign, session=session, kind=kind, model_name=model_name, content=content
             )
+
+    def keep_unusable(self, kind: str, model_name: str, parts: list[dict[str, Any]]) -> None:
+        """Keep a proposal that nobody is shown, once, as rejected: it counts as any other that its model made."""
+        session, content = self.item.session, {"parts": parts}
+        fields = {"kind": kind, "model_name": model_name, "content": content, "outcome": "rejected"}
+        if not self.proposals.filter(**fields).exists():
+            self.proposals.create(campaign=session.campaign, session=session, decided_at=timezone.now(), **fields)
 
 
 def _texts_by_step(contents: dict[int, dict[str, Any]]) -> dict[int, tuple[str, str, Any]]:

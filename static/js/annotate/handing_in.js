@@ -1,6 +1,7 @@
 // How an item leaves the page: submitted, given back, or sent back to who made its cuts.
 import { confirmed, dialog, make, the } from "../shared/elements.js";
 import { Refused } from "../shared/server.js";
+import { named } from "./proposal.js";
 
 /** @typedef {import("./document.js").AnnotationDocument} AnnotationDocument */
 /** @typedef {import("./saving.js").Saver} Saver */
@@ -13,6 +14,7 @@ import { Refused } from "../shared/server.js";
  *   render: () => void,
  *   say: (text: string) => void,
  *   decideNext: () => void,
+ *   isLeftOut: (clause: string) => boolean,
  * }} Page
  */
 
@@ -31,7 +33,8 @@ export class HandingIn {
     this.rows.flush();
     if (!(await saver.now())) return page.say("Not submitted: there are changes that the server does not have yet");
     if (doc.conflicts.length) return page.decideNext();
-    if (doc.isUntouched && !(await confirmed("Nothing has been changed here yet. Submit it as it came?", "Submit")))
+    const doubts = this.#doubts();
+    if (doubts.length && !(await confirmed(`${doubts.join(" ")} Submit it ${this.#manner}?`, "Submit")))
       return undefined;
     try {
       const { next } = await saver.post("submit/");
@@ -40,6 +43,25 @@ export class HandingIn {
       await this.#explain(error);
     }
     return undefined;
+  }
+
+  /** What whoever submits should know first: that nothing was done, and clauses that no part asks for, or several do.
+   * @returns {string[]} */
+  #doubts() {
+    const { document: doc, rows } = this;
+    const open = rows.field === "instruction" ? doc.clauses.flat() : []; // in a rewrite the cuts are somebody else's
+    const of = (/** @type {string} */ state) => open.filter((clause) => clause.state === state).map(({ text }) => text);
+    const uncovered = of("uncovered").filter((text) => !this.page.isLeftOut(text)); // nobody is asked that twice
+    const doubled = of("doubled");
+    return [
+      doc.isUntouched ? "Nothing has been changed here yet." : "",
+      uncovered.length ? `No part asks for ${named(uncovered)}.` : "",
+      doubled.length ? `More than one part asks for ${named(doubled)}.` : "",
+    ].filter(Boolean);
+  }
+
+  get #manner() {
+    return this.document.isUntouched ? "as it came" : "all the same";
   }
 
   async giveBack() {

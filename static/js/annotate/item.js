@@ -1,7 +1,7 @@
 // The item page: its panes, the keys, and how an annotation comes in and goes out.
-import { amount, button, dialog, submitByKey, the } from "../shared/elements.js";
+import { amount, button, dialog, make, submitByKey, the } from "../shared/elements.js";
 import { Actions } from "./actions.js";
-import { call, Refused, SignedOut } from "../shared/server.js";
+import { call, Refused, SignedOut, Unreachable } from "../shared/server.js";
 import { bindCommands } from "./commands.js";
 import { CommentPlaces } from "./comment_places.js";
 import { ConflictDialog } from "./conflict.js";
@@ -61,7 +61,7 @@ const conflicts = new ConflictDialog(dialog("conflict"), data.username, async (c
 const mentions = new MentionDialog(dialog("mention"), data.phenomena);
 const handing = new HandingIn(
   { document: doc, saver, rows },
-  { queue: data.queue, isWritable, render, say, decideNext },
+  { queue: data.queue, isWritable, render, say, decideNext, isLeftOut: (clause) => proposal.leftOut.has(clause) },
 );
 const status = new StatusLine({
   saved: element("saved"),
@@ -228,26 +228,33 @@ async function takeOver() {
   render();
 }
 
-async function propose() {
+/** @param {{by?: "rules"}} [how] */
+async function propose(how = {}) {
   rows.flush();
   if (!isWritable() || !(await saver.now())) return;
   say("Proposing …");
   const failed = element("no-proposal");
   failed.hidden = true;
   try {
-    await proposal.ask(rows.field === "rewrite" ? "rewrite" : "cuts");
+    await proposal.ask(rows.field === "rewrite" ? "rewrite" : "cuts", how);
     say(proposal.shown ? "" : "The model takes long; its proposal is here when the page is opened again");
     render();
   } catch (error) {
     say("");
-    failed.textContent = error.message || "The server cannot be reached";
+    failed.replaceChildren(error.message || "The server cannot be reached");
+    if (data.asks_model && !how.by && !(error instanceof Unreachable)) {
+      const instead = make("button.btn.small", { type: "button" }, "Propose by rules");
+      instead.addEventListener("click", () => propose({ by: "rules" }));
+      failed.append(" ", instead);
+    }
     failed.hidden = false; // until the next try: there is something to do
   }
 }
 
-function accept() {
+async function accept() {
   if (!proposal.shown || !isWritable()) return;
   rows.flush();
+  if (!(await proposal.mayAccept())) return;
   actions.accept(proposal.shown);
   go(Math.min(place, doc.steps.length - 1));
   render();
@@ -279,7 +286,7 @@ function listen() {
     redo: () => takeBack("redo"),
     submit: () => handing.submit(),
     "give-back": () => handing.giveBack(),
-    propose,
+    propose: () => propose(),
     accept,
   };
   for (const [id, run] of Object.entries(clicks)) element(id).addEventListener("click", run);

@@ -1,5 +1,5 @@
 // What a model proposes for the annotation: shown beside it, asked for anew, and waited for where a job makes it.
-import { button } from "../shared/elements.js";
+import { amount, button, confirmed } from "../shared/elements.js";
 
 /**
  * @typedef {{step: number, why?: string[], instruction?: string, rewrite?: string, mentions?: object[]}} ProposedPart
@@ -9,15 +9,30 @@ import { button } from "../shared/elements.js";
 const SOON_MS = 300; // most failures are known by then
 const POLL_MS = 2000;
 const POLLS = 60;
+const NAMED = 4; // clauses, or texts, that a question names one by one
+const CHARACTERS = 80; // of each
 
 /** @param {string} id */
 function shownAs(id) {
   return /** @type {HTMLElement} */ (document.getElementById(id));
 }
 
+/** The first of many texts, in quotes. @param {string[]} texts */
+export function named(texts) {
+  const quoted = texts
+    .slice(0, NAMED)
+    .map((text) => `“${text.length > CHARACTERS ? `${text.slice(0, CHARACTERS)}…` : text}”`);
+  const more = texts.length - quoted.length;
+  return `${quoted.join(", ")}${more ? ` and ${more} more` : ""}`;
+}
+
 export class Proposal {
   /** The one that is shown. @type {Proposed | null} */
   shown = null;
+  /** The clauses of the source that somebody has said to leave out. @type {Set<string>} */
+  leftOut = new Set();
+  /** All that this page knows of. @type {Proposed[]} */
+  #known = [];
   #document;
   #saver;
 
@@ -25,7 +40,8 @@ export class Proposal {
   constructor({ document, saver }) {
     this.#document = document;
     this.#saver = saver;
-    this.shown = document.proposals?.[0] ?? null;
+    this.#known = document.proposals ?? [];
+    this.shown = this.#known[0] ?? null;
   }
 
   /** Why to cut, by place. @returns {Map<number, string>} */
@@ -60,11 +76,50 @@ export class Proposal {
     return (!instruction || part.instruction === instruction) && (!rewrite || part.rewrite === rewrite);
   }
 
+  /** Whether to accept it: asked where it leaves out clauses of the source, or takes the place of what people wrote. */
+  async mayAccept() {
+    const without = this.shown?.content.left_out ?? [];
+    const written = this.#replaced.filter((text) => !this.#isGiven(text));
+    if (!without.length && !written.length) return true;
+    const said = [
+      without.length ? `It leaves out ${amount(without.length, "clause")} of the source: ${named(without)}.` : "",
+      written.length ? `It takes the place of ${amount(written.length, "text")} that you have: ${named(written)}.` : "",
+    ];
+    const sure = await confirmed(`${said.filter(Boolean).join(" ")} Accept it all the same?`, "Accept");
+    if (sure) this.leftOut = new Set([...this.leftOut, ...without]);
+    return sure;
+  }
+
+  /** The texts of parts that would be gone. @returns {string[]} */
+  get #replaced() {
+    const proposed = new Map((this.shown?.content.parts ?? []).map((part) => [part.step, part]));
+    const field = this.shown?.kind === "cuts" ? "instruction" : "rewrite";
+    if (field === "instruction" && !this.#speaks) return [];
+    return this.#document.parts
+      .filter((part) => {
+        const wanted = proposed.get(part.step)?.[field] ?? "";
+        return part[field].trim() && part[field] !== wanted && (wanted || field === "instruction");
+      })
+      .map((part) => part[field]);
+  }
+
+  /** Whether a text came with the item or of a proposal: nobody has written it. @param {string} text */
+  #isGiven(text) {
+    const { tasks, parts } = this.#document;
+    const isOriginal =
+      this.shown?.kind === "cuts"
+        ? tasks.some((/** @type {{instruction: string}} */ task) => task.instruction === text)
+        : parts.some((part) => part.instruction === text);
+    const proposed = this.#known.flatMap(({ content }) => content.parts);
+    return isOriginal || proposed.some((part) => part.instruction === text || part.rewrite === text);
+  }
+
   /** Ask for another one; there is none to show when the model takes too long. Rejects with why there is none.
-   * @param {"rewrite" | "cuts"} kind */
-  async ask(kind) {
-    const { proposal, job } = await this.#saver.post("propose/", { kind });
+   * @param {"rewrite" | "cuts"} kind @param {{by?: "rules"}} [how] rules: even where the campaign asks a model */
+  async ask(kind, how = {}) {
+    const { proposal, job } = await this.#saver.post("propose/", { kind, ...how });
     this.shown = proposal ?? (await this.#ofJob(job));
+    if (this.shown) this.#known = [...this.#known, this.shown];
   }
 
   /** What a model that runs elsewhere proposes, once it is there; null when it takes too long. @param {number} job */
