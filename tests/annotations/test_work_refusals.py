@@ -10,7 +10,7 @@ from django.test import RequestFactory
 from rest_framework.views import exception_handler
 
 from annotations.access.json_input import BadJson
-from annotations.campaigns.propose.proposing import NoProposals
+from annotations.campaigns.propose.proposing import NoProposals, UnusableProposal
 from annotations.desk.write.document_views import for_the_workbench
 from annotations.desk.write.refusals import ANSWERS, Declined, declined
 from annotations.edits.edit_ops import BadEdit
@@ -24,6 +24,7 @@ REFUSALS = [
     (NotReady(["No text.", "No cut."]), 422, {"code": "not_ready", "problems": ["No text.", "No cut."]}),
     (VerdictRefused("Say why."), 422, {"code": "verdict_refused"}),
     (NoProposals("Off."), 422, {"code": "no_proposal"}),
+    (UnusableProposal("It says nothing.", lambda: None), 422, {"code": "no_proposal"}),
     (BadEdit("No kind."), 400, {"code": "bad_request"}),
     (BadComment("No text."), 400, {"code": "bad_request"}),
     (BadJson("No JSON."), 400, {"code": "bad_request"}),
