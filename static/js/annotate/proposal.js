@@ -17,11 +17,12 @@ function shownAs(id) {
   return /** @type {HTMLElement} */ (document.getElementById(id));
 }
 
-/** The first of many texts, in quotes. @param {string[]} texts */
+/** The first of many texts, in quotes, without the full stop that would stand before that of the sentence.
+ * @param {string[]} texts */
 export function named(texts) {
-  const quoted = texts
-    .slice(0, NAMED)
-    .map((text) => `“${text.length > CHARACTERS ? `${text.slice(0, CHARACTERS)}…` : text}”`);
+  const cut = (/** @type {string} */ text) =>
+    text.length > CHARACTERS ? `${text.slice(0, CHARACTERS)}…` : text.replace(/\.$/, "");
+  const quoted = texts.slice(0, NAMED).map((text) => `“${cut(text)}”`);
   const more = texts.length - quoted.length;
   return `${quoted.join(", ")}${more ? ` and ${more} more` : ""}`;
 }
