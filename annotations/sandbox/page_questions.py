@@ -12,6 +12,7 @@ from typing import Any
 
 from annotations.dom.limits import PageError
 from annotations.dom.marks import Mark, MarkedRegion
+from annotations.dom.taking import Taking
 from annotations.dom.tree_rows import TreeRow
 from annotations.sandbox import processes
 
@@ -105,6 +106,12 @@ def pruned(html: str, kept: Collection[str]) -> dict[str, Any]:
     """The page around the kept elements: {lines: [[depth, tag, text, node id]], cut, missing: not on the page}."""
     answer: dict[str, Any] = json.loads(processes.pool.call("pruned", _bytes(html), kept=list(kept)))
     return answer
+
+
+def taking(html: str, node_id: str) -> Taking | None:
+    """What an element takes (`annotations.dom.taking`); None for what is no element of the page."""
+    told = json.loads(processes.pool.call("taking", _bytes(html), node_id=node_id))
+    return None if told is None else Taking(**told | {"options": tuple(told["options"])})
 
 
 def places(html: str, nodes: Collection[str]) -> dict[str, Any]:

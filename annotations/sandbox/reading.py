@@ -15,6 +15,7 @@ from annotations.dom.limits import PageError
 from annotations.dom.marks import Mark, MarkedRegion, MarkKind
 from annotations.dom.prune import prune_tree
 from annotations.dom.render import box_of, layout_width, render_page
+from annotations.dom.taking import taking_of
 from annotations.dom.tree import NODE_ID, TEXT, Element, node_ids, parse
 from annotations.dom.weblinx_clean_html import clean_html_xml
 from annotations.dom.weblinx_page import page_xml
@@ -178,6 +179,12 @@ def places(page: bytes, nodes: Collection[str]) -> bytes:
     return _json({"width": layout_width(root), "boxes": found})
 
 
+def taking(page: bytes, node_id: str) -> bytes:
+    """What an element takes; null for what is no element of the page."""
+    found = taking_of(parse(page), node_id)
+    return _json(None if found is None else asdict(found))
+
+
 def recording(page: bytes, boxes: dict[str, Any]) -> bytes:
     """A recording of WebLINX: one line of JSON with the tags of its uids, and the page as XML."""
     return _tags_and_xml(*page_xml(page.decode("utf-8", "surrogatepass"), boxes))
@@ -205,6 +212,7 @@ FUNCTIONS: dict[str, Callable[..., bytes]] = {
         rows,
         pruned,
         places,
+        taking,
         recording,
         chat_page,
     )

@@ -152,7 +152,7 @@ def test_records_to_train_on_are_written(dataset: Dataset, tmp_path: Path) -> No
     assert (told["written"], told["undescribed"]) == (5, 5)
     out = StringIO()
     call_command("build_transitions", dataset.name, inline=True, export=file, stdout=out, stderr=StringIO())
-    assert "5 of them with facts in the place of words" in out.getvalue()
+    assert "5 of them with their facts in the place of words" in out.getvalue()
     first, typed, *_ = [json.loads(line) for line in file.read_text().splitlines()]
     assert first["instruction"].startswith("You know how websites behave.")
     assert first["input"].startswith("URL: \n OBJECTIVE: Sign up as ada with news.\n PREVIOUS ACTION: None\n CURRENT")

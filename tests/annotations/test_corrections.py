@@ -4,7 +4,8 @@ import pytest
 from django.urls import reverse
 
 from annotations.corpus.correct.correcting import CorrectionDesk, GoldDesk
-from annotations.models import Correction, CorrectionRefused, Role, Step
+from annotations.models import Correction, CorrectionRefused, Role, Snapshot, Step
+from annotations.models.corpus.pages import compress, digest
 from annotations.releases.diffing import Difference, details
 from tests import factories
 from tests.annotations.test_release_making import released, small_dataset
@@ -35,13 +36,13 @@ def test_a_corrected_step_has_its_new_gold_and_says_what_it_was(step: Step, peop
     annotator, reviewer = people
     node, was = other_node(step), step.gold_ids()
     found = Correction.objects.ask(step, reviewer, "The other one.")
-    CorrectionDesk(found).propose(annotator, "TYPE", "Rome", node)
+    CorrectionDesk(found).propose(annotator, "SELECT", "Date", node)
     step.refresh_from_db()
     assert step.gold_ids() == was, "nothing changes before somebody has verified it"
     CorrectionDesk(found).accept(reviewer)
     now = Step.objects.get(pk=step.pk)
-    assert (now.operation, now.value, now.gold_ids()) == ("TYPE", "Rome", [node])
-    assert now.action_repr.endswith("-> TYPE: Rome")
+    assert (now.operation, now.value, now.gold_ids()) == ("SELECT", "Date", [node])
+    assert now.action_repr.endswith("-> SELECT: Date")
     positives, negatives = now.candidate_records()
     assert [one.node_id for one in positives] == [node]
     assert set(was) < {one.node_id for one in negatives}
@@ -77,6 +78,62 @@ def test_what_cannot_be_gold_is_refused(step: Step, people, operation, value, no
     if len(gold) == 1:
         with pytest.raises(CorrectionRefused, match="gold already"):
             CorrectionDesk(found).propose(people[0], step.operation, step.value, gold[0])
+
+
+@pytest.mark.parametrize(
+    ("operation", "value", "node", "field", "why"),
+    [
+        ("TYPE", " ", "5", "value", "TYPE needs a value: what is typed"),
+        ("SELECT", "", "6", "value", "SELECT needs a value: what is chosen"),
+        ("SELECT", "colour", "6", "value", "The list has no such option. It has: “price”, “date”."),
+        ("SELECT", "date", "8", "node_id", "SELECT names the list, not its option"),
+        ("TYPE", "Rome", "8", "node_id", "choose its list, and SELECT"),
+        ("TYPE", "Rome", "6", "node_id", "SELECT is what chooses from a list"),
+        ("TYPE", "Rome", "9", "node_id", r"Nothing can be typed into this element \(button\)"),
+    ],
+)
+def test_gold_that_makes_no_sense_on_its_page_is_refused(step: Step, people, operation, value, node, field, why):
+    """Of a source that lists no candidates, so that every element of the page may be chosen."""
+    Step.objects.filter(pk=step.pk).update(candidates=b"")
+    found = Correction.objects.ask(Step.objects.get(pk=step.pk), people[1], "Wrong.")
+    with pytest.raises(CorrectionRefused, match=why) as refused:
+        CorrectionDesk(found).propose(people[0], operation, value, node)
+    assert refused.value.field == field
+    # What was proposed before proposals were checked does not become gold either.
+    found.propose(people[0], operation, value, node)
+    with pytest.raises(CorrectionRefused, match=why):
+        CorrectionDesk(found).accept(people[1])
+    assert Step.objects.get(pk=step.pk).value == step.value
+
+
+@pytest.mark.parametrize(
+    ("operation", "value", "node"), [("TYPE", "Rome", "5"), ("SELECT", " D ate", "6"), ("CLICK", "", "8")]
+)
+def test_gold_that_makes_sense_on_its_page_is_taken(step: Step, people, operation, value, node):
+    Step.objects.filter(pk=step.pk).update(candidates=b"")
+    found = Correction.objects.ask(Step.objects.get(pk=step.pk), people[1], "Wrong.")
+    CorrectionDesk(found).propose(people[0], operation, value, node)
+    CorrectionDesk(found).accept(people[1])
+    assert Step.objects.get(pk=step.pk).gold_ids() == [node]
+
+
+def test_a_page_that_cannot_be_read_refuses_no_gold(step: Step, people) -> None:
+    raw = b"<html backend_node_id='1'><body>"
+    data, digested = compress(raw), digest(raw)
+    bad = Snapshot.objects.create(sha256=digested, raw_size=len(raw), stored_size=len(data), data=data, node_count=0)
+    Step.objects.filter(pk=step.pk).update(snapshot=bad)
+    found = Correction.objects.ask(Step.objects.get(pk=step.pk), people[1], "Wrong.")
+    CorrectionDesk(found).propose(people[0], "TYPE", "Rome", "9")
+    CorrectionDesk(found).accept(people[1])
+    assert Step.objects.get(pk=step.pk).gold_ids() == ["9"]
+
+
+def test_the_form_says_at_the_field_what_makes_no_sense(step: Step, people) -> None:
+    found = Correction.objects.ask(step, people[1], "Wrong.")
+    sent = {"do": "propose", "operation": "SELECT", "value": "colour", "node_id": "6"}
+    page = client_of(people[0]).post(reverse("correction", args=[found.pk]), sent).content.decode()
+    assert 'id="wrong-value" role="alert">The list has no such option. It has: “price”, “date”.' in page
+    assert 'value="colour"' in page, "what was written stays"
 
 
 def test_a_step_has_one_correction_under_way_and_each_is_decided_once(step: Step, people) -> None:

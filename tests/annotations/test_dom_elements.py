@@ -3,6 +3,7 @@
 import pytest
 
 from annotations.dom.elements import DescribedElement, describe, elements
+from annotations.dom.taking import Taking, taking_of
 from annotations.dom.tree import parse
 
 RECORDED = """<html backend_node_id="1"><head><title><text>Nordline</text></title></head>
@@ -22,6 +23,32 @@ RECORDED = """<html backend_node_id="1"><head><title><text>Nordline</text></titl
   <div backend_node_id="16" role="tab" title="Trips"/>
   <script backend_node_id="17"><text>var x</text></script>
 </body></html>"""
+
+
+TAKING = """<div backend_node_id="1"><textarea backend_node_id="2"/><div backend_node_id="3" contenteditable="true">
+<p backend_node_id="4"><text>Dear</text></p></div><label backend_node_id="5"><input backend_node_id="6" role="button"/>
+</label><button backend_node_id="7"/><input backend_node_id="8" type="checkbox"/><select backend_node_id="9">
+<option backend_node_id="10"><text>One</text></option><option value="two"/></select><span backend_node_id="11"/>
+<span backend_node_id="12" role="searchbox"/><li backend_node_id="13"/>
+<input backend_node_id="14" type="number"/></div>"""
+
+
+@pytest.mark.parametrize(
+    ("nodes", "takes"),
+    [("1 2 3 4 5 6 12 14", True), ("7 8 9 10 13", False), ("11", None)],
+    ids=["text", "none", "open"],
+)
+def test_what_takes_text(nodes: str, takes: bool | None) -> None:
+    """Around a field as in it, and in an element that is edited in place; of a plain one the page does not say."""
+    found = {node: taking_of(parse(TAKING), node) for node in nodes.split()}
+    assert {node: one and one.text for node, one in found.items()} == dict.fromkeys(found, takes)
+
+
+def test_a_list_offers_all_its_options() -> None:
+    """Those without an id too."""
+    assert taking_of(parse(TAKING), "9") == Taking("combobox", False, ("One", "two"), False)
+    assert taking_of(parse(TAKING), "10") == Taking("option", False, (), True)
+    assert taking_of(parse(TAKING), "99") is None
 
 
 @pytest.fixture(scope="module")

@@ -36,8 +36,10 @@ def test_wrong_gold_is_asked_for_proposed_and_accepted_by_two(step: Step, progra
     address = f"corrections/{made.json()['id']}/"
     assert "Nothing is proposed" in post(reviewer, f"{address}accept/").json()["detail"]
     refused = post(annotator, f"{address}propose/", operation="CLICK", node_id="nowhere")
-    assert (refused.status_code, refused.json()["detail"]) == (409, "Choose an element of the page.")
-    proposed = post(annotator, f"{address}propose/", operation="TYPE", value="Rome", node_id=other)
+    assert (refused.status_code, refused.json()) == (400, {"node_id": ["Choose an element of the page."]})
+    empty = post(annotator, f"{address}propose/", operation="SELECT", value="", node_id=other)
+    assert (empty.status_code, empty.json()) == (400, {"value": ["SELECT needs a value: what is chosen."]})
+    proposed = post(annotator, f"{address}propose/", operation="SELECT", value="date", node_id=other)
     assert (proposed.status_code, proposed.json()["state"], proposed.json()["node_id"]) == (200, "proposed", other)
     assert post(annotator, f"{address}accept/").status_code == 403
     assert post(reviewer, f"{address}refuse/").json()["detail"] == "Say what is wrong with it."

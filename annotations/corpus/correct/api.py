@@ -156,6 +156,8 @@ class CorrectedActions(ReadOnlyViewSet):
         try:
             carry_out(self.desk(found), what, signed_in(self.request), wanted.validated_data)
         except CorrectionRefused as error:
+            if error.field:
+                raise serializers.ValidationError({error.field: [str(error)]}) from error
             raise CorrectionConflict(str(error)) from error
         return Response(self.get_serializer(self.get_queryset().get(pk=found.pk)).data)
 
@@ -175,7 +177,9 @@ def _schema_of_actions(row: type[CorrectedSerializer], proposal: type[RequestSer
 
 @_schema_of_actions(CorrectionSerializer, NewGoldSerializer)
 class CorrectionViewSet(CorrectedActions):
-    """Recorded actions that somebody found wrong; those of test splits are left out where their gold is hidden."""
+    """Recorded actions that somebody found wrong; those of test splits are left out where their gold is hidden. A
+    proposal that makes no sense on the recorded page is refused at its field: TYPE or SELECT without a value, SELECT of
+    an option or of what the list has not, TYPE into what takes no text."""
 
     queryset = (
         Correction.objects.with_people()

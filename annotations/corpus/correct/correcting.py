@@ -8,8 +8,10 @@ from typing import Any, NamedTuple, Protocol
 from django.db import transaction
 
 from annotations.access import rules
+from annotations.corpus.correct.sensible import GoldFault, fault_on_page
 from annotations.corpus.store import NewGold
 from annotations.datasets.records import CandidateRecord
+from annotations.dom.limits import PageError
 from annotations.models import Conversation, Correction, CorrectionRefused, Operation, Step, TurnCorrection
 from annotations.models.accounts.projects import Account
 from annotations.models.corpus.candidates import pack_candidates
@@ -75,7 +77,7 @@ class GoldDesk:
         self.step = step
         positives, negatives = step.candidate_records()
         self.listed: dict[str, CandidateRecord] = {one.node_id: one for one in (*positives, *negatives)}
-        page = json.loads(page_questions.rows(step.snapshot.html, [], [])) if step.snapshot else []
+        page = _rows(step.snapshot.html) if step.snapshot else []
         self.labels: dict[str, str] = {str(row[1]): str(row[3]) for row in page if row[1]}
         # A source that lists no candidates lets every element be ranked.
         of_page = {str(row[1]): CandidateRecord(str(row[1]), str(row[2])) for row in page if row[1]}
@@ -97,21 +99,23 @@ class GoldDesk:
         step = self.step
         return {"operation": step.operation, "value": step.value, "node_ids": step.gold_ids(), "action": str(step)}
 
-    def fault(self, operation: str, value: str, node_id: str) -> str:
-        """Why this action cannot become the step's gold, as a sentence; "" where it can."""
+    def fault(self, operation: str, value: str, node_id: str) -> GoldFault | None:
+        """Why this action cannot become the step's gold; None where it can."""
         if operation not in Operation.values:
-            return "Choose an operation."
+            return GoldFault("operation", "Choose an operation.")
         if len(value) > MAX_VALUE or "\0" in value:
-            return f"A value has at most {MAX_VALUE:,} characters."
+            return GoldFault("value", f"A value has at most {MAX_VALUE:,} characters.")
         if node_id not in self.candidates:
-            return "Choose an element of the page."
-        is_same = (operation, value, [node_id]) == (self.step.operation, self.step.value, self.step.gold_ids())
-        return "That is the gold already." if is_same else ""
+            return GoldFault("node_id", "Choose an element of the page.")
+        if (operation, value, [node_id]) == (self.step.operation, self.step.value, self.step.gold_ids()):
+            return GoldFault("", "That is the gold already.")
+        html = self.step.snapshot.html if self.step.snapshot else ""
+        return fault_on_page(html, operation, value, node_id)
 
     def new(self, operation: str, value: str, node_id: str) -> NewGold:
         """The new gold of the step, made of this action. The element must be among `candidates`."""
         step, chosen = self.step, self.candidates[node_id]
-        order = page_questions.outline(step.snapshot.html) if step.snapshot else []
+        order = page_questions.outline(step.snapshot.html) if step.snapshot and self.labels else []
         said = f"[{chosen.tag}]  {self.labels.get(node_id, '')} -> {operation}"
         others = [one for one in self.listed.values() if one != chosen]
         return NewGold(
@@ -122,6 +126,15 @@ class GoldDesk:
             node_order=order.index(node_id) if node_id in order else None,
             candidates=pack_candidates([chosen], others) if self.listed else b"",
         )
+
+
+def _rows(html: str) -> list[list[Any]]:
+    """The rows of a page; none where it cannot be read."""
+    try:
+        rows: list[list[Any]] = json.loads(page_questions.rows(html, [], []))
+    except PageError:
+        return []
+    return rows
 
 
 class CorrectionDesk:
@@ -142,15 +155,19 @@ class CorrectionDesk:
     def propose(self, user: Account, operation: str, value: str, node_id: str) -> None:
         """Propose this action as the step's gold. CorrectionRefused where it cannot be."""
         if fault := GoldDesk(self.correction.step).fault(operation, value, node_id):
-            raise CorrectionRefused(fault)
+            raise CorrectionRefused(fault.why, fault.field)
         self.correction.propose(user, operation, value, node_id)
 
     def accept(self, user: Account, note: str = "") -> None:
-        """Give the step its corrected gold. Releases that hold it stay as they are; the next one has it."""
+        """Give the step its corrected gold. Releases that hold it stay as they are; the next one has it.
+        CorrectionRefused also for what was proposed before proposals were checked for sense."""
         found = self.correction
         with transaction.atomic():
             desk = GoldDesk(Step.objects.select_for_update(of=("self",)).get(pk=found.step_id))
             found.accept(user, desk.gold(), note)
+            fault = desk.fault(found.operation, found.value, found.node_id)
+            if fault is not None and fault.field:
+                raise CorrectionRefused(fault.why)
             desk.new(found.operation, found.value, found.node_id).write(desk.step)
         for follow in on_done:
             follow()

@@ -34,7 +34,7 @@ def turn_correction(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(turn_corrections(request), pk=pk)
     project = found.conversation.dataset.project
     if request.method == "POST":
-        if carried_out(request, WordingDesk(found), PROPOSAL, SAID):
+        if carried_out(request, WordingDesk(found), PROPOSAL, SAID) is None:
             return redirect("turn-correction", found.pk)
         found = get_object_or_404(turn_corrections(request), pk=pk)
     desk, is_under_way = WordingDesk(found), found.state in TurnCorrection.UNFINISHED
@@ -97,22 +97,25 @@ def flag_conversation(request: HttpRequest, pk: int) -> HttpResponse:
     return ask_turn_correction(request, first.pk)
 
 
-def carried_out(request: HttpRequest, desk: InHand, fields: Sequence[str], said: Mapping[str, str]) -> bool:
+def carried_out(
+    request: HttpRequest, desk: InHand, fields: Sequence[str], said: Mapping[str, str]
+) -> dict[str, str] | None:
     """Do what the form asks, {do: propose, accept, refuse or dismiss}, and show a message that says so, or why not.
-    `fields`: the form's fields of a proposal; `said`: the message after each action. Whether it was done."""
+    `fields`: the form's fields of a proposal; `said`: the message after each action. None once it is done; else what is
+    wrong, by field, where one of them is."""
     what, sent = request.POST.get("do", ""), request.POST
     if what not in DOES:
         messages.error(request, "Say what is to be done with it.")
-        return False
+        return {}
     rules.require(request.user, DOES[what], desk.correction.conversation.dataset.project)
     names = fields if what == "propose" else ("note",)
     try:
         carry_out(desk, what, signed_in(request), {name: sent.get(name, "") for name in names})
     except CorrectionRefused as error:
         messages.error(request, str(error))
-        return False
+        return {error.field: str(error)} if error.field else {}
     messages.success(request, said[what])
-    return True
+    return None
 
 
 def written(request: HttpRequest, fields: Sequence[str]) -> dict[str, str]:

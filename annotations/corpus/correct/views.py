@@ -41,8 +41,10 @@ def correction(request: HttpRequest, pk: int) -> HttpResponse:
     """The page of one correction; POST proposes what is right, or decides: {do: propose, accept, refuse or dismiss}."""
     found = get_object_or_404(_visible(request), pk=pk)
     project = found.step.turn.conversation.dataset.project
+    wrong: dict[str, str] | None = {}
     if request.method == "POST":
-        if carried_out(request, correcting.CorrectionDesk(found), PROPOSAL, SAID):
+        wrong = carried_out(request, correcting.CorrectionDesk(found), PROPOSAL, SAID)
+        if wrong is None:
             return redirect("correction", pk)
         found = get_object_or_404(_visible(request), pk=pk)
     desk = correcting.GoldDesk(found.step)
@@ -55,6 +57,7 @@ def correction(request: HttpRequest, pk: int) -> HttpResponse:
         "proposed_label": desk.labels.get(found.node_id, ""),
         "suggested_label": desk.labels.get(found.suggested.get("node_id", ""), ""),
         "asked": correcting.CorrectionDesk(found).start() | written(request, PROPOSAL),
+        "wrong": wrong,
         "may_correct": found.state in Correction.UNFINISHED and rules.can(request.user, "annotate", project),
         "may_decide": found.state in Correction.UNFINISHED and rules.can(request.user, "review", project),
         "next_people": found.next_people(project),

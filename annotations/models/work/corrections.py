@@ -20,7 +20,12 @@ C = TypeVar("C", bound="Corrected")
 
 
 class CorrectionRefused(ValueError):
-    """A correction cannot go on in this way; the message says why."""
+    """A correction cannot go on in this way; the message says why. `field`: what of the proposal is to be changed, ""
+    where it is none of its fields."""
+
+    def __init__(self, why: str, field: str = "") -> None:
+        super().__init__(why)
+        self.field = field
 
 
 class CorrectedQuerySet(models.QuerySet[C]):
