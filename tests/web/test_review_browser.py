@@ -68,6 +68,27 @@ def test_a_verdict_a_reason_and_a_comment_by_keys(opened, page, world):
 
 
 @pytest.mark.slow
+def test_a_comment_before_a_verdict_is_asked_for_one_and_goes_with_it(opened, page, world):
+    """What was typed ran as commands: one asked the team about another step."""
+    opened(Role.REVIEWER, 4)
+    expect(page.locator("#review")).to_be_visible()
+    page.keyboard.press("v")
+    expect(page.locator("#said")).to_contain_text("Choose a verdict first: a agent wrong, d gold wrong")
+    page.keyboard.type("no verdict but a remark")
+    page.keyboard.press("Enter")
+    expect(page.locator("#said")).to_contain_text("your comment waits")
+    expect(page.locator("#place")).to_have_text("step 5 of 8")
+    assert said(world.trajectory) == []
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#review input")).to_have_value("")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#review input")).to_have_value("no verdict but a remark")
+    page.keyboard.press("a")
+    expect(page.locator("#said")).to_have_text("Step 5: agent wrong")
+    assert said(world.trajectory) == [(4, "agent_wrong", None, "no verdict but a remark")]
+
+
+@pytest.mark.slow
 def test_the_same_key_again_takes_it_back(opened, page, world):
     opened(Role.REVIEWER, 0)
     page.keyboard.press("x")

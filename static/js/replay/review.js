@@ -69,6 +69,8 @@ export class ReviewBar {
   #chips = make("span.chips", { role: "group", "aria-label": "Regions that others mean" });
   #others = make("span.others.clip");
   #alike = make("a.btn", { title: "Ask for reviews of failures like this one" }, "Alike ", make("kbd", {}, "l"));
+  /** Comments that wait for a verdict, by what they are about. @type {Map<number | null, string>} */
+  #drafts = new Map();
   /** The review whose region stays outlined when nothing points at it any more. @type {Review | null} */
   #opened = null;
 
@@ -117,7 +119,7 @@ export class ReviewBar {
           /** @type {[string, string, () => void]} */ ([KEYS[key], `Verdict: ${label}`, () => this.#choose(key)]),
       ),
       ["r", "Reason of the verdict", () => this.#reason.focus()],
-      ["v", "Comment beside the verdict", () => this.#comment.focus()],
+      ["v", "Comment beside the verdict", () => this.#tell()],
       ["m", "Region of the page that you mean", () => this.#editRegion()],
       ["w", "Review the step, or the whole trajectory", () => this.#turn()],
       ...(Object.keys(this.failed).length ? [this.#command] : []),
@@ -175,7 +177,7 @@ export class ReviewBar {
       return button;
     });
     this.#reason.addEventListener("change", () => this.#save({ reason: Number(this.#reason.value) || null }));
-    this.#comment.addEventListener("change", () => this.#save({ comment: this.#comment.value }));
+    this.#comment.addEventListener("change", () => this.#keepComment());
     this.#comment.addEventListener("keydown", (event) => {
       if (event.key === "Enter" || event.key === "Escape") this.#comment.blur();
     });
@@ -228,10 +230,10 @@ export class ReviewBar {
       options.push(make("option", { value: own.reason, selected: true }, own.reason_text));
     this.#reason.replaceChildren(make("option", { value: "" }, "reason (r)"), ...options);
     this.#reason.disabled = !own;
-    this.#comment.disabled = !own;
     this.#region.disabled = !own || this.isWhole;
     this.#region.setAttribute("aria-pressed", String(Boolean(own?.region)));
-    if (document.activeElement !== this.#comment) this.#comment.value = own?.comment ?? "";
+    if (document.activeElement !== this.#comment)
+      this.#comment.value = own?.comment ?? this.#drafts.get(this.#subject) ?? "";
   }
 
   /** What others said, each with the number of the region that they mean. @param {Review[]} others */
@@ -277,6 +279,27 @@ export class ReviewBar {
     if (one?.region) this.options.regions.show(one.region, this.#number(one), opens);
   }
 
+  /** A comment is kept with a verdict: without one it waits in its field, and the page says what is missing. */
+  #tell() {
+    this.#comment.focus();
+    if (!this.#own()) this.#askVerdict("your comment goes with it");
+  }
+
+  /** @param {string} why */
+  #askVerdict(why) {
+    const named = this.verdicts.map(({ key, label }) => `${KEYS[key]} ${label}`).join(", ");
+    this.options.say(`Choose a verdict first: ${named}; ${why}`);
+  }
+
+  #keepComment() {
+    if (this.#own()) {
+      this.#save({ comment: this.#comment.value });
+      return;
+    }
+    this.#drafts.set(this.#subject, this.#comment.value);
+    if (this.#comment.value.trim()) this.#askVerdict("your comment waits and goes with it");
+  }
+
   async #editRegion() {
     if (this.isWhole) {
       this.options.say("A region is of the page of one step, not of the whole trajectory");
@@ -304,7 +327,8 @@ export class ReviewBar {
   /** The same verdict again takes it back. @param {string} key */
   #choose(key) {
     const own = this.#own();
-    this.#save(own?.verdict === key ? { verdict: "" } : { verdict: key, reason: null });
+    const comment = own?.comment ?? this.#drafts.get(this.#subject) ?? "";
+    this.#save(own?.verdict === key ? { verdict: "" } : { verdict: key, reason: null, comment });
   }
 
   #own() {
@@ -319,7 +343,9 @@ export class ReviewBar {
       const own = this.reviews.find((one) => one.own && one.seq === seq);
       const { verdict = "", reason = null, comment = "", region = null } = { ...own, ...change };
       try {
-        this.#take(await call(this.options.url, { seq, verdict, reason, comment, region }));
+        const answer = await call(this.options.url, { seq, verdict, reason, comment, region });
+        this.#drafts.delete(seq);
+        this.#take(answer);
         const told = "region" in change ? (region ? "region kept" : "no region any more") : this.#label(verdict);
         this.options.say(`${name}: ${verdict ? told : "taken back"}`);
       } catch (error) {
