@@ -38,6 +38,7 @@ def differences(request: HttpRequest, runs: Sequence[Run]) -> dict[str, Any]:
         "page": page,
         "rows": [(named[row.conversation], row) for row in page if row.conversation in named],
         "gold": gold,
+        "reviewed": [(run, run.reviewed) for run in runs if gold and hasattr(run, "reviewed")],
         "query": query_of([run.pk for run in runs]),
     }
 

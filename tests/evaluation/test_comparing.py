@@ -12,6 +12,7 @@ from agents.recipes import literature
 from annotations.models import Conversation, Role, Step
 from evaluation.comparing.prompts import PromptLine, prompt_changes
 from evaluation.comparing.steps import RunDifferences, places
+from evaluation.models import ReviewedRun
 from tests import factories
 from tests.web.replay_world import ReplayWorld, make_replay
 
@@ -342,3 +343,16 @@ def test_of_runs_with_the_same_settings_seeds_and_texts_are_told() -> None:
     recipe["prompts"]["sha256"] = "0" * 64
     Run.objects.filter(pk=runs[1].pk).update(recipe=recipe)
     assert "seeds 0 and 5, other texts of prompts\n" in told(runs)
+
+
+@pytest.mark.django_db
+def test_the_page_says_which_gold_its_numbers_use(client: Client, first, second) -> None:
+    run = first.trajectory.run
+    client.force_login(factories.make_user(Role.READER, run.dataset.project))
+    address = f"/compare/?runs={run.pk},{second.run_id}"
+    page = " ".join(client.get(address).content.decode().split())
+    assert "All numbers here are by the gold of the run, as it was when the run decided." in page
+    assert "judge otherwise" not in page
+    ReviewedRun.objects.create(run=second.run, accepted=1, corrected=2, left_out=4)
+    page = " ".join(client.get(address).content.decode().split())
+    assert f"judge otherwise: run {second.run_id} in 3 steps, 4 left out; scores by that gold are on the study" in page
