@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from annotations.models import Release
 from annotations.models.corpus.pages import digest
 from annotations.releases.reasons import reasons_between
+from annotations.releases.said_mentions import with_mentions_said
 from annotations.text.opcodes import opcodes
 
 CONVERSATION_FIELDS = ("website", "domain", "subdomain", "split", "extra", "files")
@@ -32,6 +33,7 @@ NAMES = {
 }
 # ann@mail.example and 8:30 are one word each, and so is what stands for a text that was taken out.
 WORD = re.compile(r"\[\w+\]|\([\w -]{1,30} taken out\)|\s+|\w+(?:[^\w\s]+\w+)*|[^\w\s]")
+MENTIONS = {"mentions"}  # sentences, in the `extra` of turns (`said_mentions`)
 Json = dict[str, Any]
 Id = TypeVar("Id")
 
@@ -145,6 +147,7 @@ def _headed(conversation: Json) -> Json:
 def _turns(before: Json | None, after: Json | None) -> list[Json]:
     """The differences of every turn of either side, in the order of the newer one. A step is listed under the turn that
     it is in now."""
+    before, after = with_mentions_said(before), with_mentions_said(after)
     steps = _changed_steps(before, after)
     return [_turn(name, one, two, steps[name]) for name, one, two in _paired(_turns_by_id(before), _turns_by_id(after))]
 
@@ -218,11 +221,18 @@ def _fields(before: Json, after: Json, names: tuple[str, ...]) -> list[Json]:
 def _nested(name: str, before: Json, after: Json) -> list[Json]:
     """What differs within two objects, each value by the way to it: "mentions 1 text"."""
     one, two = dict(_leaves(name, before)), dict(_leaves(name, after))
+    for way in MENTIONS & one.keys() & two.keys():  # those of both sides say nothing
+        one[way], two[way] = _without(one[way], two[way]), _without(two[way], one[way])
     return [
         {"field": NAMES.get(way, way), "before": one.get(way), "after": two.get(way)}
         for way in [*one, *(way for way in two if way not in one)]
         if one.get(way) != two.get(way)
     ]
+
+
+def _without(values: Any, others: Any) -> Any:
+    are_lists = isinstance(values, list) and isinstance(others, list)
+    return [value for value in values if value not in others] if are_lists else values
 
 
 def _leaves(way: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -3,6 +3,7 @@
 import pytest
 from django.utils import timezone
 
+from annotations.corpus.reworded import NewWording
 from annotations.models import Conversation, Curation, Edit, Step, Turn, Verdict
 from annotations.releases.diffing import Difference, details, word_diff
 from annotations.releases.redacting import redact
@@ -165,4 +166,33 @@ def test_what_differs_within_an_object_is_said_by_itself_and_not_as_python_print
     assert changed["turns"][0]["fields"] == [
         {"field": "instruction before rewriting", "before": "before", "after": "after"},
         {"field": "mentions 2 text", "before": None, "after": "it"},
+    ]
+
+
+def test_a_mention_is_shown_in_words_and_a_moved_place_is_no_difference() -> None:
+    dataset = small_dataset()
+    first, turn = Turn.objects.filter(conversation__source_id="first").order_by("index")
+    Turn.objects.filter(pk=first.pk).update(instruction="Find the boots.")
+    it = {"id": "a", "phenomenon": "pronoun", "start": 4, "end": 6, "antecedent": {"turn": 0, "start": 5, "end": 14}}
+    Turn.objects.filter(pk=turn.pk).update(instruction="Buy it there.", extra={"mentions": [it]})
+    older = released(dataset, "1.0")
+    NewWording("Please find the boots.").write(Turn.objects.get(pk=first.pk))
+    moved = released(dataset, "1.1")
+    (changed,) = details(Difference.between(older, moved), ["first"], everything)
+    assert [(one["number"], [field["field"] for field in one["fields"]]) for one in changed["turns"]] == [
+        (1, ["instruction"])
+    ]
+    there = {"id": "b", "phenomenon": "pronoun", "start": 7, "end": 12, "antecedent": None}
+    kept = Turn.objects.get(pk=turn.pk).extra["mentions"]
+    Turn.objects.filter(pk=turn.pk).update(extra={"mentions": [kept[0] | {"antecedent": None}, there]})
+    (changed,) = details(Difference.between(moved, released(dataset, "1.2")), ["first"], everything)
+    assert changed["turns"][0]["fields"] == [
+        {
+            "field": "mentions",
+            "before": ["“it” in turn 2 → “the boots” of turn 1 (pronoun)"],
+            "after": [
+                "“it” in turn 2 → nothing said before (pronoun)",
+                "“there” in turn 2 → nothing said before (pronoun)",
+            ],
+        }
     ]
