@@ -15,6 +15,7 @@ class EvaluationConfig(AppConfig):
         from agents.training.prepare import preparing
         from annotations.corpus import judged
         from annotations.corpus.correct import correcting
+        from annotations.desk.discuss import mail
         from annotations.jobs import running as jobs
         from annotations.jobs import stopping
         from annotations.sample import project
@@ -23,7 +24,7 @@ class EvaluationConfig(AppConfig):
         from evaluation.guard import forecasting
         from evaluation.judges import jobs as judging_jobs
         from evaluation.models import RiskLabel, Shard, Study
-        from evaluation.reviews import counting, noting
+        from evaluation.reviews import counting, noting, telling
         from evaluation.scores.of_recipes import of_recipe
         from evaluation.studies import running, sample
         from evaluation.teaching import collecting
@@ -40,6 +41,7 @@ class EvaluationConfig(AppConfig):
         runs.waits_for = lambda run: Shard.objects.filter(run=run).workers_text()
         lessons.collect = collecting.Teaching.lessons_of
         judged.OF_STEPS.append((RiskLabel.objects.all(), "risk labels"))
+        mail.SOURCES[telling.REVIEW.kind] = telling.REVIEW
         correcting.on_done.append(counting.wake_on_commit)
         project.EARLY.add(sample.PART)
         project.MAKERS[sample.PART] = sample.make_studies

@@ -95,6 +95,7 @@ PROJECT_PATHS = {
     "Shard": "run__dataset__project",
     "Score": "run__dataset__project",
     "Review": "trajectory__run__dataset__project",
+    "ReviewMention": "review__trajectory__run__dataset__project",
     "JudgeVerdict": "trajectory__run__dataset__project",
     "ReviewReason": "project",
     "ReviewQueue": "project",

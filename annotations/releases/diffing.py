@@ -230,9 +230,10 @@ def _nested(name: str, before: Json, after: Json) -> list[Json]:
     ]
 
 
-def _without(values: Any, others: Any) -> Any:
-    are_lists = isinstance(values, list) and isinstance(others, list)
-    return [value for value in values if value not in others] if are_lists else values
+def _without(values: object, others: object) -> object:
+    if isinstance(values, list) and isinstance(others, list):
+        return [value for value in values if value not in others]
+    return values
 
 
 def _leaves(way: str, value: Any) -> Iterator[tuple[str, Any]]:

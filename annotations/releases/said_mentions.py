@@ -4,10 +4,8 @@ character they stand."""
 from collections.abc import Mapping
 from typing import Any
 
-Json = dict[str, Any]
 
-
-def with_mentions_said(conversation: Json | None) -> Json | None:
+def with_mentions_said(conversation: dict[str, Any] | None) -> dict[str, Any] | None:
     """The conversation with the mentions of each turn as sentences: "“it” in turn 2 → “the boots” of turn 1 (pronoun)".
     Those of another shape, as a source may bring them along, stay as they are."""
     if conversation is None:
@@ -23,7 +21,7 @@ def with_mentions_said(conversation: Json | None) -> Json | None:
     return conversation | {"turns": turns}
 
 
-def _said(mention: Any, number: int, texts: list[str]) -> str | None:
+def _said(mention: object, number: int, texts: list[str]) -> str | None:
     """The mention as a sentence; None for what has another shape."""
     if not isinstance(mention, Mapping) or (words := _words(mention, number, texts)) is None:
         return None
@@ -39,7 +37,7 @@ def _said(mention: Any, number: int, texts: list[str]) -> str | None:
     return f"{what} in turn {number + 1} → {meant}{f' ({sort})' if sort else ''}"
 
 
-def _words(place: Mapping[str, Any], turn: Any, texts: list[str]) -> str | None:
+def _words(place: Mapping[str, Any], turn: object, texts: list[str]) -> str | None:
     """The words of a place; None where there is no such place."""
     start, end = place.get("start"), place.get("end")
     if type(turn) is not int or type(start) is not int or type(end) is not int:

@@ -5,6 +5,7 @@ May import all of `annotations` and `agents`.
 """
 
 from evaluation.models.judges import JudgeVerdict
+from evaluation.models.review_mentions import ReviewMention
 from evaluation.models.review_queues import ReviewChoice, ReviewQueue, ReviewTask
 from evaluation.models.reviews import BadReview, Review, ReviewedRun, ReviewReason, ReviewVerdict
 from evaluation.models.risk_forecasts import RiskForecast
@@ -21,6 +22,7 @@ __all__ = [
     "JudgeVerdict",
     "Review",
     "ReviewChoice",
+    "ReviewMention",
     "ReviewQueue",
     "ReviewReason",
     "ReviewTask",

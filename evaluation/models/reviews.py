@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Count, Exists, F, OuterRef, Q, Subquery
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
+from django.urls import reverse
 from django.utils import timezone
 
 from agents.models import Run, Trajectory, TrajectoryStep
@@ -263,6 +264,19 @@ class Review(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_verdict_display() or 'taken back'} · {self.reviewer}"
+
+    @property
+    def place_name(self) -> str:
+        """What it is about, in words."""
+        of = f"the review of {self.trajectory.run.recipe_name} on {self.trajectory.conversation.source_id}"
+        return f"{of}, step {self.step.seq + 1}" if self.step else f"{of}, the whole of it"
+
+    @property
+    def url(self) -> str:
+        """The replay at what it is about."""
+        if self.step is None:
+            return reverse("trajectory", args=[self.trajectory_id])
+        return reverse("trajectory-step", args=[self.trajectory_id, self.step.seq])
 
     @property
     def shown_region(self) -> PageRegion | None:

@@ -5,6 +5,7 @@ from django.contrib import admin
 from annotations.admin_base import MadeElsewhere, ShowsGold
 from evaluation.models import (
     Review,
+    ReviewMention,
     ReviewQueue,
     ReviewReason,
     ReviewTask,
@@ -18,6 +19,13 @@ class ReviewAdmin(MadeElsewhere, ShowsGold):
     list_filter = ["verdict", "is_counted"]
     search_fields = ["comment", "reviewer__username"]
     date_hierarchy = "changed_at"
+
+
+@admin.register(ReviewMention)
+class ReviewMentionAdmin(MadeElsewhere, ShowsGold):
+    list_display = ["user", "review_id", "seen_at"]
+    list_select_related = ["user"]
+    search_fields = ["user__username", "review__comment"]
 
 
 @admin.register(ReviewReason)

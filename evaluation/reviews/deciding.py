@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from agents.models import Trajectory, TrajectoryStep
 from annotations.access import rules
 from annotations.models import Project
-from evaluation.models import BadReview, Review, ReviewQueue, ReviewReason, ReviewTask, Study
+from evaluation.models import BadReview, Review, ReviewMention, ReviewQueue, ReviewReason, ReviewTask, Study
 from evaluation.models.page_regions import BadRegion, PageRegion
 from evaluation.models.review_queues import ReviewQueueQuerySet
 from evaluation.models.reviews import ReviewReasonQuerySet
@@ -79,7 +79,8 @@ def require_may_review(user: User, found: Trajectory) -> None:
 
 
 def give_review(user: User, found: Trajectory, said: SaidOfStep) -> Review:
-    """Store a person's review in place of their earlier one. BadReview for what cannot be said of it."""
+    """Store a person's review in place of their earlier one, and tell whom it names with @. BadReview for what cannot
+    be said of it."""
     step = said.step_of(found)
     reason = said.reason_of(found.run.dataset.project)
     before = Review.objects.of_step(found, said.seq).filter(reviewer=user).first()
@@ -89,6 +90,7 @@ def give_review(user: User, found: Trajectory, said: SaidOfStep) -> Review:
         words = said.verdict, reason, said.comment
         given = Review.objects.give(found, step, user, *words, region=said.region_of())
         given.follow_gold()
+        ReviewMention.objects.follow(given)
     wake_on_commit()
     return given
 

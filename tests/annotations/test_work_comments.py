@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotations.desk.discuss import comments
+from annotations.desk.discuss import comments, mail
 from annotations.models import BadComment, Comment, Delivery, Mention, Webhook
 from tests import factories
 from tests.annotations.work_world import make_rewrite, make_verification
@@ -181,10 +181,10 @@ def test_the_inbox_shows_unread_mentions_first_and_marks_them_read():
     Comment.objects.last().put_into_bin()
     comments.say(session, reviewer, "A new one", assignment=subject)
     client = client_of(subject.user)
-    assert comments.unread(subject.user).count() == 2
+    assert mail.count_unread(subject.user) == 2
     client.post(reverse("annotate-inbox-seen"), {"comment": old.pk})
     page = client.get(reverse("annotate-inbox")).content.decode()
     assert page.index("A new one") < page.index("An old one")
     assert "A deleted one" not in page
     assert change(subject.user, Comment.objects.get(text="A new one"), "seen").status_code == 200
-    assert comments.unread(subject.user).count() == 0
+    assert mail.count_unread(subject.user) == 0

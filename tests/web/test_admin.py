@@ -60,6 +60,7 @@ SHOW_GOLD = {
     *("Conversation", "Turn", "Step", "Target", "Rationale", "Job", "Snapshot", "PageDictionary", "Screenshot"),
     *("SourceFile", "Session", "Part", "Edit", "Proposal", "Verdict", "Defect", "Comment", "Mention", "MemorySnippet"),
     "SentBack",
+    "ReviewMention",
     "ScannerAnswer",
     "Dispute",
     "Curation",

@@ -60,8 +60,8 @@ def say(
         is_about_turn=is_about_turn,
         node_id=node_id,
     )
-    reached = {*session.campaign.project.named_in(text), comment.answers_person()} - {author}
-    Mention.objects.bulk_create(Mention(comment=comment, user=user) for user in reached if isinstance(user, User))
+    reached = {*session.campaign.project.named_in(text, session.split), comment.answers_person()} - {author}
+    Mention.objects.tell((user for user in reached if isinstance(user, User)), comment=comment)
     emit(session.campaign.project, "comment.created", comment.facts())
     return comment
 
@@ -88,7 +88,3 @@ def place_url(comment: Comment, user: User, pages: dict[tuple, str] | None = Non
     place = {"part": step} if comment.is_about_turn else {"step": step, "node": comment.node_id} if step else {}
     query = urlencode({name: value for name, value in place.items() if value} | {"comment": comment.pk})
     return f"{pages[key]}?{query}" if pages[key] else ""
-
-
-def unread(user: User) -> QuerySet[Mention]:
-    return Mention.objects.unread_by(user).filter(comment__in=visible(user).filter(deleted_at=None))

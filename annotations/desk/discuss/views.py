@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotations.access import rules
 from annotations.access.json_input import BadJson, read_object
 from annotations.access.people import signed_in
-from annotations.desk.discuss import comments
+from annotations.desk.discuss import comments, mail
 from annotations.desk.write.document import readable
 from annotations.desk.write.document_views import for_the_workbench
 from annotations.models import Comment, Mention, Session
@@ -58,25 +58,18 @@ def change(request: HttpRequest, pk: int, what: str) -> JsonResponse:
 
 @never_cache
 def inbox(request: HttpRequest) -> HttpResponse:
-    """Mentions of the user, unread ones first."""
-    shown = comments.visible(signed_in(request)).filter(deleted_at=None).order_by()
-    rows = Mention.objects.filter(user=signed_in(request), comment__in=shown)
-    rows = rows.select_related(*(f"comment__{name}" for name in RELATED))
-    unread_first = rows.order_by(F("seen_at").desc(nulls_first=True), "-pk")
-    page = page_of(request, unread_first)
-    pages: dict[tuple, str] = {}
-    for row in page:
-        vars(row)["url"] = comments.place_url(row.comment, signed_in(request), pages)
-    return render(request, "annotate/inbox.html", {"page": page, "unread": comments.unread(signed_in(request)).count()})
+    """What names the user, unread first."""
+    page = page_of(request, mail.rows_for(signed_in(request)))
+    mails = mail.opened(signed_in(request), list(page))
+    context = {"page": page, "mails": mails, "unread": mail.count_unread(signed_in(request))}
+    return render(request, "annotate/inbox.html", context)
 
 
 @require_POST
 def seen(request: HttpRequest) -> HttpResponse:
-    """Mark one mention, or all, as read."""
-    shown = comments.visible(signed_in(request)).order_by()
-    if named := request.POST.get("comment", ""):
-        shown = shown.filter(pk=whole(named) or 0)
-    Mention.objects.unread_by(signed_in(request)).filter(comment__in=shown).see()
+    """Mark one remark, named by its kind ({comment: key} or {review: key}), or all as read."""
+    chosen = {kind: whole(named) or 0 for kind in mail.SOURCES if (named := request.POST.get(kind, ""))}
+    mail.mark_read(signed_in(request), chosen)
     return redirect("annotate-inbox")
 
 

@@ -11,7 +11,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.models import User as Account
 from django.core.exceptions import PermissionDenied
 from django.db import models
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 User = Account | AnonymousUser
@@ -90,10 +90,11 @@ class Project(models.Model):
         """Whether a user may comment in it: those who annotate or review in it may."""
         return self.lets(user, "annotate") or self.lets(user, "review")
 
-    def named_in(self, text: str) -> QuerySet[Account]:
-        """Its members whom a text names as @username."""
+    def named_in(self, text: str, split: str) -> list[Account]:
+        """Its members whom a text about data of this split names as @username, and who may see the gold of it."""
         names = {name for found in NAMED.findall(text) for name in (found, found.rstrip(".-+@"))}
-        return Account.objects.filter(username__in=names, memberships__project=self, is_active=True)
+        named = Account.objects.filter(username__in=names, memberships__project=self, is_active=True)
+        return [user for user in named if self.shows_gold(user, split)]
 
     def require(self, user: User, ability: str) -> None:
         """Raise PermissionDenied (403) unless the user has the ability; foreign projects never get this far."""

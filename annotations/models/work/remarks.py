@@ -1,7 +1,8 @@
 """Comments on work and mentions of people in them, webhooks with their deliveries, and keys that people chose."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from django.conf import settings
 from django.db import models
@@ -110,7 +111,14 @@ class Comment(models.Model):
         }
 
 
-class MentionQuerySet(models.QuerySet["Mention"]):
+N = TypeVar("N", bound="Named")
+
+
+class MentionQuerySet(models.QuerySet[N]):
+    def tell(self, people: Iterable[Account], **about: models.Model) -> None:
+        """Put what this is about into the inboxes of these people; who was told already is not told again."""
+        self.bulk_create((self.model(user=user, **about) for user in people), ignore_conflicts=True)
+
     def unread_by(self, user: User) -> Self:
         return self.filter(user=user, seen_at=None)
 
@@ -119,12 +127,20 @@ class MentionQuerySet(models.QuerySet["Mention"]):
         return self.update(seen_at=timezone.now())
 
 
-class Mention(models.Model):
-    """Somebody named in a comment; it waits in their inbox until they have seen it."""
+class Named(models.Model):
+    """Somebody (`user`) named in a remark; it waits in their inbox until they have seen it."""
+
+    seen_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+
+class Mention(Named):
+    """Somebody named in a comment."""
 
     comment = models.ForeignKey(Comment, models.CASCADE, related_name="mentions")
     user = models.ForeignKey(USER, models.CASCADE, related_name="mentions")
-    seen_at = models.DateTimeField(null=True, blank=True)
 
     objects = MentionQuerySet.as_manager()
 
