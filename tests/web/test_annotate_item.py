@@ -80,6 +80,30 @@ def test_what_is_missing_is_said_and_shown_when_it_is_submitted(app_server, page
     press(page, "ArrowRight x k Control+Enter")
     expect(page.locator("#problems")).to_contain_text("Not submitted yet")
     expect(page.locator(".part-row:focus")).to_have_attribute("aria-label", "Part 2, steps 2–3")
+    press(page, "Enter")
+    page.keyboard.type("Sort them.")
+    expect(page.locator("#problems")).to_be_hidden()  # it was said of what was there before
+
+
+@pytest.mark.slow
+def test_that_a_proposal_is_asked_for_is_said_until_it_is_there(app_server, page, sign_in) -> None:
+    assignment = begun()
+    sign_in(assignment.user)
+    page.clock.install()
+    open_item(app_server, page, assignment)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/propose/", hold)
+    page.keyboard.press("p")
+    expect(page.locator("#said")).to_have_text("Proposing …")
+    page.clock.fast_forward(10_000)
+    expect(page.locator("#said")).to_have_text("Proposing …")
+    held[0].abort()
+    expect(page.locator("#no-proposal")).to_be_visible()
+    expect(page.locator("#said")).to_have_text("")
 
 
 @pytest.mark.slow

@@ -34,6 +34,7 @@ const film = new Film(element("film"), { document: doc, onStep: go, onCut: cut }
 const rows = new Rows(element("rows"), doc, {
   onEdit: (...edit) => {
     actions.write(...edit);
+    element("problems").hidden = true; // of what was there before
     render();
   },
   onFocus: focused,
@@ -262,11 +263,11 @@ async function accept() {
 
 let fading = 0;
 
-/** @param {string} text */
+/** What is still going on ("Proposing …") is said until something else is. @param {string} text */
 function say(text) {
   element("said").textContent = text;
   window.clearTimeout(fading);
-  fading = window.setTimeout(() => element("said").replaceChildren(), 4000);
+  if (!text.endsWith("…")) fading = window.setTimeout(() => element("said").replaceChildren(), 4000);
 }
 
 /** The row of the next part with a warning. */
