@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from annotations.desk.discuss import comments
+from annotations.desk.discuss import comments, mail
 from annotations.desk.keys import keymaps
 from annotations.models import Comment, KeyMap
 from tests import factories
@@ -200,4 +200,4 @@ def test_an_author_is_led_to_the_element_that_a_comment_is_about(app_server, pag
     expect(page.locator("#panel-tree .tree-row.current")).to_have_attribute("title", re.compile("element 9$"))
     expect(page.locator(".remark.wanted")).to_contain_text("This one?")
     expect(page.locator("#comments select")).to_contain_text("about step 5")
-    assert comments.unread(subject.user).count() == 0
+    assert mail.count_unread(subject.user) == 0

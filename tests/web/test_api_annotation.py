@@ -124,7 +124,8 @@ def test_proposals_of_other_models_wait_for_the_writer_with_their_score(session)
     mine = factories.make_assignment(session.items.get())
     steps = [step.pk for step in session.bare_steps()]
     manager = client_of(factories.make_user("admin", project))
-    parts = [{"step": steps[0], "instruction": "Find a cap."}, {"step": steps[2], "why": ["another page"]}]
+    asked = "Please do part 1 of the task."  # the source, of which a proposal must leave out less than half
+    parts = [{"step": steps[0], "instruction": asked}, {"step": steps[2], "why": ["another page"]}]
     body = {"assignment": mine.pk, "kind": "cuts", "model_name": "cutter 2", "score": 0.8, "parts": parts}
     body["provenance"] = {"prompt": "v3"}
     made = post(manager, "proposals/", body, **{"Idempotency-Key": "one"})

@@ -8,7 +8,6 @@ import { ConflictDialog } from "./conflict.js";
 import { AnnotationDocument } from "./document.js";
 import { Evidence, TABS } from "./evidence.js";
 import { Film } from "./film.js";
-import { HandingIn } from "./handing_in.js";
 import { Journal } from "./journal.js";
 import { MentionDialog } from "./mentions.js";
 import { Proposal } from "./proposal.js";
@@ -16,6 +15,7 @@ import { Rows } from "./rows.js";
 import { Saver } from "./saving.js";
 import { Source } from "./source.js";
 import { StatusLine } from "./status.js";
+import { Submitting } from "./submitting.js";
 
 const data = JSON.parse(the(document, "#item-data").textContent);
 const element = (/** @type {string} */ id) => the(document, `#${id}`);
@@ -60,7 +60,7 @@ const conflicts = new ConflictDialog(dialog("conflict"), data.username, async (c
   decideNext();
 });
 const mentions = new MentionDialog(dialog("mention"), data.phenomena);
-const handing = new HandingIn(
+const submitting = new Submitting(
   { document: doc, saver, rows },
   { queue: data.queue, isWritable, render, say, decideNext, isLeftOut: (clause) => proposal.leftOut.has(clause) },
 );
@@ -285,13 +285,13 @@ function listen() {
   const clicks = {
     undo: () => takeBack("undo"),
     redo: () => takeBack("redo"),
-    submit: () => handing.submit(),
-    "give-back": () => handing.giveBack(),
+    submit: () => submitting.submit(),
+    "give-back": () => submitting.giveBack(),
     propose: () => propose(),
     accept,
   };
   for (const [id, run] of Object.entries(clicks)) element(id).addEventListener("click", run);
-  button("send-back")?.addEventListener("click", () => handing.sendBack());
+  button("send-back")?.addEventListener("click", () => submitting.sendBack());
   element("sending").addEventListener("keydown", submitByKey);
   button("show-guidelines")?.addEventListener("click", () => dialog("guidelines").showModal());
   for (const button of document.querySelectorAll("[data-to-step]")) {
@@ -323,7 +323,7 @@ bindCommands(
     row: goRow,
     cut: () => cut(place),
     mark,
-    submit: () => handing.submit(),
+    submit: () => submitting.submit(),
     takeOver,
     warning: nextWarning,
     decide: decideNext,

@@ -18,7 +18,7 @@ import { named } from "./proposal.js";
  * }} Page
  */
 
-export class HandingIn {
+export class Submitting {
   /** @param {Parts} parts @param {Page} page */
   constructor({ document, saver, rows }, page) {
     this.document = document;
