@@ -55,8 +55,8 @@ def faults(connection: Connection) -> dict[str, str]:
     as it says only what it meets first."""
     from agents.llm.calls import Endpoint
 
-    found = {name: f"At most {most:,}." for name, most in MOST.items() if not getattr(connection, name) <= most}
-    found |= {name: "More than 0." for name in MOST if not getattr(connection, name) > 0}
+    found = {name: f"It is at most {most:,}." for name, most in MOST.items() if not getattr(connection, name) <= most}
+    found |= {name: "It is more than 0." for name in MOST if not getattr(connection, name) > 0}
     asked: dict[str, Callable[[], object]] = {
         "base_url": lambda: Endpoint(connection.base_url, connection.model),
         "key": lambda: Endpoint("http://localhost", connection.model, connection.key),
