@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from agents.cookbook.deviations import told_at_numbers
 from agents.cookbook.named_models import is_as_named, names_nobody
@@ -31,6 +31,7 @@ UNMEASURED = {
     "seconds_per_task": "its steps do not tell how long they took",
     "dollars_per_task": "its model has no prices, so that no money was counted",
 }
+NO_SPLIT = "needs conversations of "  # and the split
 OTHERS = "run with other settings only"
 UNKNOWN = "which model answered is not recorded, as the recipe names none"
 ALL = "all"  # of WebArena's sites: a run on every split
@@ -80,7 +81,10 @@ class PaperRow:
     @property
     def whys(self) -> list[str]:
         """The reasons for missing numbers, each once; where a reason has a colon, how to mend it stands after that."""
-        return list(dict.fromkeys(cell.why for cell in self.cells if cell.why and cell.printed is not None))
+        found = list(dict.fromkeys(cell.why for cell in self.cells if cell.why and cell.printed is not None))
+        absent = [why.removeprefix(NO_SPLIT) for why in found if why.startswith(NO_SPLIT)]
+        said = [NO_SPLIT + ", ".join(absent)] if absent else []
+        return said + [why for why in found if not why.startswith(NO_SPLIT)]
 
 
 @dataclass
@@ -161,16 +165,19 @@ def paper_table(
 ) -> PaperTable:
     """The table with the newest finished run of each recipe and split among `runs` on `dataset`.
 
-    `dataset` None: the newest in the format of the paper's data. Another one shows the paper's layout with our own
-    data, for which no printed number is a target; its caller says so. `making`: what is being made for recipes.
+    `dataset` None: of those in the format of the paper's data the one with most of the table's splits, the newest of
+    several. Another one shows the paper's layout with our own data, for which no printed number is a target; its caller
+    says so. `making`: what is being made for recipes.
     """
     data = published.data_of(*key)
-    if dataset is None:
-        dataset = datasets.filter(source_format=data).order_by("-id").first()
     printed = published.rows_of(*key)
     there = dict.fromkeys(place for row in printed for place in row.values)
     splits, metrics = (dict.fromkeys(place[part] for place in there) for part in (0, 1))
     columns = [(split, metric) for split in splits for metric in metrics if (split, metric) in there]
+    if dataset is None:
+        held = Count("conversations__split", filter=Q(conversations__split__in=splits), distinct=True)
+        fitting = datasets.filter(source_format=data).annotate(held=held)
+        dataset = fitting.order_by("-held", "-id").first()
     table = PaperTable(*key, published.TABLES[key], data, dataset, columns, [])
     filling = _Filling(runs, dataset, data, preset, printed, making)
     table.rows = [filling.row(row, columns) for row in printed]
@@ -277,8 +284,7 @@ class _Filling:
             unread = "" if self.data in READERS else ", which no format here reads; goals of your own can be chosen"
             return f"needs {published.DATA_WORDS[self.data]} data{unread}"
         if split and split not in ("ood", ALL, *self.splits):
-            of_site = "the site" if split in SITES else "conversations of"
-            return f"needs {of_site} {split}"
+            return f"needs the site {split}" if split in SITES else f"{NO_SPLIT}{split}"
         if run is not None:
             return "no such score of this run"
         lacking = self.lacking[_key(printed)]

@@ -70,6 +70,20 @@ def test_cells_have_the_newest_finished_run_and_say_what_the_others_need() -> No
 
 
 @pytest.mark.django_db
+def test_of_several_datasets_the_one_with_the_splits_of_the_table_fills_it_and_what_lacks_is_said_in_one_sentence() -> (
+    None
+):
+    fitting = factories.make_dataset(name="fitting", source_format="mt-mind2web")
+    factories.make_conversation(dataset=fitting, split="test_website")
+    for name in ("newer", "newest"):
+        factories.make_conversation(dataset=factories.make_dataset(name=name, source_format="mt-mind2web"))
+    assert table().dataset == fitting
+    assert {why for row in table().rows for why in row.whys if why.startswith("needs conv")} == {
+        "needs conversations of test_task, test_subdomain"
+    }
+
+
+@pytest.mark.django_db
 def test_other_data_fill_the_table_only_when_asked_for() -> None:
     own = factories.make_dataset(name="own", source_format="jsonl")
     factories.make_conversation(dataset=own, split="test_website")
