@@ -259,7 +259,10 @@ def _grow(one: GrowingStudy, last: GrowingStudy) -> list[Run]:
         if dataset is None or manager is None:  # people have deleted them since
             one.waiting.unlink(missing_ok=True)
             return []
-        begun = one.waiting.read_text()  # the study's id, once it has one
+        try:
+            begun = one.waiting.read_text()  # the study's id, once it has one
+        except FileNotFoundError:  # whoever held the lock before has ended it
+            return []
         study = Study.objects.filter(project=dataset.project, name=one.name).first()
         held = set(study.runs.values_list("recipe_name", flat=True)) if study else set()
         left = [recipe for recipe in one.recipes() if recipe.name not in held]

@@ -251,6 +251,14 @@ def test_a_study_that_people_have_stopped_or_deleted_grows_no_more(fresh, tmp_pa
     assert not Study.objects.exists()
 
 
+def test_who_looks_while_somebody_else_ends_the_study_finds_nothing_to_do(
+    fresh, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "exists", lambda path: True)  # as it was until the lock was waited for
+    assert not AGENTS[0].waiting.is_file()
+    assert grow() == []
+
+
 @pytest.mark.slow
 def test_nobody_pays_for_what_nobody_has_ordered(fresh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_ranker(tmp_path)
