@@ -41,10 +41,11 @@ CHANGED = ("step_success", "turn_success", "conversation_success")
 
 @dataclass(frozen=True)
 class ReviewedChange:
-    """What reviews change in the scores of one run: (metric, as recorded, as reviewed) of each headline."""
+    """What reviews change in the scores of one run: (as recorded, as reviewed) of each headline metric, None where a
+    run has no such score, as one that only ranks."""
 
     reviewed: ReviewedRun
-    values: list[tuple[str, Score, Score]]
+    values: list[tuple[Score, Score] | None]
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,7 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
         "shown_as": shown_as,
         "presets": [*Study.Preset.values, *([REVIEWED] if changed else [])],
         "changed": changed,
+        "changed_metrics": [label(metric) for metric in CHANGED],
         "corrected": corrected_steps(rights, runs) if changed else [],
         "judges": told_agreements(rights, runs),
         "plotted": plotted,
@@ -143,10 +145,11 @@ def reviewed_changes(runs: list[Run]) -> list[ReviewedChange]:
         ReviewedChange(
             row,
             [
-                (label(metric), before, after)
-                for metric in CHANGED
+                (before, after)
                 if (before := scores.get((row.run_id, Study.Preset.CORRECTED, metric)))
                 and (after := scores.get((row.run_id, REVIEWED, metric)))
+                else None
+                for metric in CHANGED
             ],
         )
         for row in rows

@@ -7,10 +7,11 @@ import math
 
 import pytest
 from django.urls import reverse
+from lxml.html import fromstring
 
 from agents.models import Run
 from annotations.models import Role, Step
-from evaluation.models import Review, ReviewReason
+from evaluation.models import Review, ReviewReason, Score
 from evaluation.reviews.counting import count_reviews
 from evaluation.scores.reviewed import store_all_scores
 from tests import factories
@@ -197,6 +198,9 @@ def test_a_study_shows_scores_as_recorded_and_as_reviewed(trajectory, project, r
     shown = reviewer.get(page, {"preset": "reviewed"})
     assert [cell.value for cell in shown.context["tables"][0].rows[0].cells][2:4] == [1.0, 1.0]
     assert [cell.value for cell in reviewer.get(page).context["tables"][0].rows[0].cells][2] < 1.0
+    Score.objects.filter(run=trajectory.run, metric__startswith="turn").delete()  # as of a run that only ranks
+    rows = fromstring(reviewer.get(page).content).xpath("//section[@id='reviewed']//tr")
+    assert [len(row) for row in rows] == [9, 9], "each number stands in its own column"
 
 
 def test_admins_change_the_list_of_reasons(project) -> None:
