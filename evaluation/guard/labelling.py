@@ -10,7 +10,7 @@ from annotations.access.people import signed_in
 from annotations.dom.marks import Mark
 from annotations.models import Dataset, Step
 from annotations.models.corpus.conversations import ConversationQuerySet
-from annotations.pages.snapshot_host import still_address
+from annotations.pages.snapshot_host import SnapshotView, page_address
 from annotations.text.amounts import whole
 from evaluation.models import RiskLabel
 
@@ -27,12 +27,12 @@ def steps_to_label(request: HttpRequest, dataset: Dataset) -> QuerySet[Step]:
 
 @dataclass(frozen=True)
 class AskedStep:
-    """A step that a person is asked about: its page with the element of its action marked, and what they called it
-    before, "" for nothing."""
+    """A step that a person is asked about: its page with the element of its action marked, None where it has none, and
+    what they called it before, "" for nothing."""
 
     step: Step
     own: str
-    still: str
+    view: SnapshotView | None
 
     @property
     def earlier(self) -> list[Step]:
@@ -54,9 +54,12 @@ def asked_step(request: HttpRequest, dataset: Dataset, key: str) -> AskedStep | 
         rows = steps_to_label(request, dataset).filter(pk=whole(key) or 0)
     else:
         rows = RiskLabel.objects.wanted_from(person, conversations_to_label(request, dataset))
-    step = rows.select_related("turn__conversation__website", "snapshot").defer("snapshot__data", "candidates").first()
+    pages = ("snapshot", "raw_snapshot")
+    held = [f"{name}__data" for name in pages]
+    step = rows.select_related("turn__conversation__website", *pages).defer(*held, "candidates").first()
     if step is None:
         return None
     own = RiskLabel.objects.standing().filter(step=step, person=person).values_list("kind", flat=True).first()
     marks = [Mark(node_id, "gold") for node_id in step.reachable_gold()]
-    return AskedStep(step, own or "", still_address(request, step.snapshot, marks) if step.snapshot else "")
+    shown = step.shown_snapshot()
+    return AskedStep(step, own or "", page_address(request, shown, marks) if shown else None)
