@@ -17,7 +17,7 @@ from annotations.dom.marks import Mark
 from annotations.models import Conversation, Step
 from annotations.paging import page_of
 from annotations.text.amounts import whole
-from evaluation.comparing.choosing import query_of, tells_gold
+from evaluation.comparing.choosing import judged_otherwise, query_of, tells_gold
 from evaluation.comparing.prompts import prompt_changes
 from evaluation.comparing.steps import SLICED_BY, ComparedPlace, DifferenceSlice, RunDifferences, places
 
@@ -38,7 +38,7 @@ def differences(request: HttpRequest, runs: Sequence[Run]) -> dict[str, Any]:
         "page": page,
         "rows": [(named[row.conversation], row) for row in page if row.conversation in named],
         "gold": gold,
-        "reviewed": [(run, run.reviewed) for run in runs if gold and hasattr(run, "reviewed")],
+        "reviewed": judged_otherwise(runs) if gold else [],
         "query": query_of([run.pk for run in runs]),
     }
 
@@ -66,6 +66,8 @@ def step_context(
         "place": place,
         "columns": details,
         "first_difference": next((row.seq for row in rows if row.differs), None),
+        "has_gold": any(row.gold for row in rows),
+        "reviewed": judged_otherwise([one.run for one in trajectories if one is not None]),
         "links": _links(request, conversation, rows, place),
         "frames": _frames(request, conversation, place, details),
         "count": {"differs": sum(row.differs for row in rows), "splits": sum(row.splits for row in rows)},

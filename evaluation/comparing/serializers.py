@@ -6,6 +6,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from evaluation.comparing.steps import SLICED_BY
+from evaluation.models import ReviewedRun
 
 
 class ComparedRunSerializer(serializers.Serializer):
@@ -54,11 +55,23 @@ class ConversationDifferenceSerializer(serializers.Serializer):
     splitting = serializers.IntegerField(help_text="Places where some are right and some are wrong.")
 
 
+class JudgedOtherwiseSerializer(serializers.ModelSerializer):
+    """In how many steps of a run reviews and corrections judge otherwise than the numbers of the comparison."""
+
+    class Meta:
+        model = ReviewedRun
+        fields = ("run", "accepted", "left_out", "corrected")
+
+
 class ComparisonSerializer(serializers.Serializer):
-    """Two to four runs on one dataset. What would tell gold of test splits is empty for those who may not see it."""
+    """Two to four runs on one dataset. All numbers are by the gold of the run, as it was when the run decided. What
+    would tell gold of test splits is empty for those who may not see it."""
 
     runs = ComparedRunSerializer(many=True)
     gold = serializers.BooleanField(help_text="Whether the user may see which steps are right.")
+    reviewed = JudgedOtherwiseSerializer(
+        many=True, help_text="Runs that reviews and corrections since then judge otherwise; empty without gold."
+    )
     differences = PairedDifferenceSerializer(many=True)
     slices = DifferenceSliceSerializer(
         many=True,

@@ -91,6 +91,7 @@ class ScoredRunViewSet(MetricsMixin, RunViewSet):
         gold = comparing.tells_gold(rules.rights_of(request), runs)
         found = RunDifferences(runs)
         told = {"runs": comparing.lettered(runs), "gold": gold, "differences": found.paired() if gold else []}
+        told["reviewed"] = comparing.judged_otherwise(runs) if gold else []
         told["slices"] = found.slices() if gold else []
         told["conversations"] = found.conversations()[:COMPARED] if gold else []
         return Response(ComparisonSerializer(told).data)

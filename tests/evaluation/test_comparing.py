@@ -356,3 +356,15 @@ def test_the_page_says_which_gold_its_numbers_use(client: Client, first, second)
     ReviewedRun.objects.create(run=second.run, accepted=1, corrected=2, left_out=4)
     page = " ".join(client.get(address).content.decode().split())
     assert f"judge otherwise: run {second.run_id} in 3 steps, 4 left out; scores by that gold are on the study" in page
+    ReviewedRun.objects.create(run=run)  # reviewed, and nothing is judged otherwise
+    assert f"run {run.pk} in 0 steps" not in client.get(address).content.decode()
+    conversation = f"/compare/conversations/{first.trajectory.conversation_id}/?runs={run.pk},{second.run_id}"
+    page = " ".join(client.get(conversation).content.decode().split())
+    assert "All numbers here are by the gold of the run" in page
+    assert f"judge otherwise: run {second.run_id} in 3 steps, 4 left out" in page
+    told = client.get(f"/api/runs/compare/?runs={run.pk},{second.run_id}").json()
+    assert told["reviewed"] == [{"run": second.run_id, "accepted": 1, "left_out": 4, "corrected": 2}]
+    Conversation.objects.update(split="test_task")
+    Run.objects.update(split="test_task")
+    assert client.get(f"/api/runs/compare/?runs={run.pk},{second.run_id}").json()["reviewed"] == []
+    assert "judge otherwise" not in client.get(conversation).content.decode()
