@@ -88,7 +88,7 @@ def test_a_person_takes_over_acts_and_hands_back_while_another_watches(
     expect(page.locator("#drive")).to_contain_text("the agent would: ")
     expect(another.locator("#conversation .step:not(.todo)")).to_have_count(1)
     expect(another.locator("#conversation .step .person")).to_have_text("ada")
-    expect(another.locator("#drive")).to_contain_text("human share 1 of 1 steps")
+    expect(another.locator("#drive")).to_contain_text("human share 1 of 1 step")
     page.keyboard.press("u")
     expect(page.locator("#live")).to_have_text("finished", timeout=30_000)
     expect(page.locator("#drive")).to_contain_text("human share 1 of 3 steps")

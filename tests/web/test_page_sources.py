@@ -116,3 +116,26 @@ def test_lint_fails_where_npm_reaches_no_registry(tmp_path: Path) -> None:
     done = linted(tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert "as npm reaches no registry: let `npm ci` reach one, or say FACES=no" in done.stderr
+
+
+# Of what pages count, mostly; a word of these behind a number has its s only where it is none or more than one.
+COUNTED = (
+    "answer|candidate|character|code|comment|conversation|correction|day|element|episode|failure|flag|goal|item|job|judge|"
+    "label|lesson|mention|model|page|pair|proposal|question|queue|record|release|review|round|run|session|setting|step|"
+    "success(?:es)?|task|token|transition|turn|verdict|version|worker"
+)
+OF_THEM = "more|failed|labelled|past|stored|other"
+# What stands before the word is no number, or never one.
+NO_NUMBER = {"{{ one.share }} steps"}  # "4 of 5", "nearly all"
+
+
+def test_what_is_counted_is_one_step_and_two_steps() -> None:
+    plain = re.compile(rf"\{{\{{ (?![^}}]*pluralize)[^}}]+ \}}\}}\s+(?:(?:{OF_THEM})\s+)?(?:{COUNTED})s\b")
+    assert plain.findall("{{ failing.total|thousands }}\n  failed steps") != []
+    found = {
+        f"{path.relative_to(ROOT)}: {words}"
+        for path in sorted((ROOT / "templates").rglob("*.html"))
+        for one in plain.findall(path.read_text("utf-8"))
+        if (words := " ".join(one.split())) not in NO_NUMBER
+    }
+    assert sorted(found) == []

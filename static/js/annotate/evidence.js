@@ -1,5 +1,5 @@
 // The page beside the text: rendered with its gold element, as a tree, its candidates; and a search in it.
-import { make } from "../shared/elements.js";
+import { amount, make } from "../shared/elements.js";
 import { press } from "../shared/keys.js";
 import { SnapshotFrame } from "../snapshot/frame.js";
 import { call } from "../shared/server.js";
@@ -195,9 +195,8 @@ export class Evidence {
         .filter((node) => node[4] || node[5])
         .map(([, ...rest]) => /** @type {Node} */ ([0, ...rest]));
       this.candidates.show(candidates, "This step has no candidates on its page.");
-      const count = (/** @type {number} */ number) => number.toLocaleString("en");
       this.facts.textContent = answer.nodes.length
-        ? `${count(answer.nodes.length)} elements · ${count(candidates.length)} candidates`
+        ? `${amount(answer.nodes.length, "element")} · ${amount(candidates.length, "candidate")}`
         : "";
       this.#find({ isTyped: false });
     }

@@ -120,7 +120,7 @@ function showCounts() {
   const count = amount(parts.length, word);
   const aim = rows.field === "rewrite" ? "" : ` (target ${about.target_parts})`;
   const said = source.faults;
-  const texts = [`${steps.length} steps`, `${count}${aim}`, ...(said.length ? said : ["all covered"])];
+  const texts = [amount(steps.length, "step"), `${count}${aim}`, ...(said.length ? said : ["all covered"])];
   element("counts").textContent = [...texts, ...(empty ? [`${empty} without text`] : [])].join(" · ");
   element("counts").classList.toggle("off-target", Boolean(aim) && parts.length !== about.target_parts);
 }

@@ -56,7 +56,7 @@ export class Proposal {
     const total = this.shown?.content.parts.length ?? 0;
     const kept = this.shown?.content.parts.filter((part) => this.#isKept(part)).length ?? 0;
     const without = (this.shown?.content.left_out ?? []).map((clause) => `“${clause}”`).join(", ");
-    const words = this.shown ? `Proposed by ${this.shown.model} · ${kept} of ${total} parts as proposed` : "";
+    const words = this.shown ? `Proposed by ${this.shown.model} · ${kept} of ${amount(total, "part")} as proposed` : "";
     shownAs("left-out").textContent = without ? ` · left out: ${without}` : "";
     shownAs("proposed").textContent = words;
     shownAs("hints").hidden = this.shown !== null;

@@ -1,6 +1,6 @@
 // Who drives a live episode: the agent, or a person who has stopped it. Stopping, acting in its place and handing back;
 // a person who drives sees the window and acts in it. The database is the truth: of several people one has the lease.
-import { make } from "../shared/elements.js";
+import { amount, make } from "../shared/elements.js";
 import { call, Refused } from "../shared/server.js";
 
 /**
@@ -99,7 +99,7 @@ export class DriveBar {
     this.drive = drive;
     if (!drive) this.token = "";
     else if (drive.person === this.options.me && grows) this.#come(drive);
-    const share = steps ? `human share ${byPeople} of ${steps} steps` : "";
+    const share = steps ? `human share ${byPeople} of ${amount(steps, "step")}` : "";
     const key = JSON.stringify([drive, grows, awaits, share, this.token, atEnd, kept]);
     if (key === this.shown) return;
     this.shown = key;

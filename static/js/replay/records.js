@@ -1,5 +1,5 @@
 // How a record of a stage is written in the right pane: its facts as a list, long texts folded, what is missing as such.
-import { bar, make } from "../shared/elements.js";
+import { amount, bar, make } from "../shared/elements.js";
 
 /** What a stage has written down; each kind writes other facts. @typedef {Record<string, any>} StageRecord */
 
@@ -91,7 +91,7 @@ export function stageRow(word, record, seconds, longest) {
 function summary(word, record) {
   if (!record) return "";
   if (record.elements !== undefined && record.candidates !== undefined)
-    return `${record.candidates}/${record.elements} elements`;
+    return `${record.candidates}/${amount(record.elements, "element")}`;
   if (record.kept !== undefined) return `${Array.isArray(record.kept) ? record.kept.length : record.kept} kept`;
   if (word === "observe") return record.sees ?? "";
   if (word === "act") return record.representation ?? "";
@@ -124,7 +124,7 @@ export function roundFacts(rounds) {
   return Object.fromEntries(
     rounds.map(({ elements, reply, chosen }, index) => [
       `round ${index + 1}`,
-      `${elements.length} elements (${elements.join(", ")}) → ${chosen ?? "none"}: ${asText(reply)}`,
+      `${amount(elements.length, "element")} (${elements.join(", ")}) → ${chosen ?? "none"}: ${asText(reply)}`,
     ]),
   );
 }

@@ -1,6 +1,6 @@
 // The right pane: what the agent decided and what each stage recorded. Known records are laid out, unknown ones are
 // shown as text; a stage without a record says so.
-import { actionParts, actionText, bar, make, representationParts } from "../shared/elements.js";
+import { actionParts, actionText, amount, bar, make, representationParts } from "../shared/elements.js";
 import { readPage } from "../shared/server.js";
 import {
   asText,
@@ -140,7 +140,7 @@ export class SidePane {
   #rank({ candidates, candidate_total: total, gold, gold_rank: goldRank, trace }) {
     const none = trace.rank ? make("p.faint", {}, "there was no element to rank") : missing("rank");
     if (!candidates.length) return stagePanel("rank", null, none);
-    const heading = `${total.toLocaleString("en")} candidates`;
+    const heading = amount(total, "candidate");
     const golden = new Set(gold?.node_ids);
     const named = candidates.filter((/** @type {Candidate} */ one) => one.text).length || candidates.length;
     const shown = this.allCandidates ? named : Math.min(LISTED, named);
@@ -226,7 +226,8 @@ export class SidePane {
   /** @param {Record<string, any>} detail */
   #recall({ memory, trace }) {
     const { of, kind } = trace.recall ?? {};
-    const count = of === undefined || of === null ? `${memory.length} recalled` : `${memory.length} of ${of} snippets`;
+    const count =
+      of === undefined || of === null ? `${memory.length} recalled` : `${memory.length} of ${amount(of, "snippet")}`;
     if (!trace.recall) return stagePanel("recall", null, missing("recall"));
     const rows = memory.map((/** @type {Record<string, any>} */ snippet) => this.#snippet(snippet));
     const none = memory.length
@@ -268,7 +269,7 @@ export class SidePane {
   /** @param {Record<string, any>} detail */
   #plan({ trace, calls, prompt_tokens: asked, completion_tokens: answered }) {
     const used = calls
-      ? `${asked.toLocaleString("en")} + ${answered.toLocaleString("en")} tokens · ${calls} ${calls === 1 ? "call" : "calls"}`
+      ? `${asked.toLocaleString("en")} + ${amount(answered, "token")} · ${amount(calls, "call")}`
       : "no model call";
     const { reply, why, rounds, samples = [], left_out: leftOut } = trace.plan ?? {};
     const shown = [];
@@ -279,7 +280,8 @@ export class SidePane {
       const texts = samples.map((/** @type {string} */ text) => make("pre", {}, asText(text)));
       shown.push(folded("samples", `${samples.length} replies drawn`, make("div", {}, ...texts), this.open));
     }
-    if (rounds?.length) shown.push(folded("rounds", `${rounds.length} rounds`, facts(roundFacts(rounds)), this.open));
+    if (rounds?.length)
+      shown.push(folded("rounds", amount(rounds.length, "round"), facts(roundFacts(rounds)), this.open));
     if (!shown.length) shown.push(missing("plan"));
     return stagePanel("plan", used, ...shown);
   }

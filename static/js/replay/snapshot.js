@@ -1,6 +1,6 @@
 // The middle pane: the recorded page with its marks, before and after, the pruned tree, the screenshot.
 import { SnapshotFrame } from "../snapshot/frame.js";
-import { the } from "../shared/elements.js";
+import { amount, the } from "../shared/elements.js";
 import { call } from "../shared/server.js";
 import { between, nothingAfter } from "./decided.js";
 import { Picture } from "./picture.js";
@@ -132,7 +132,7 @@ export class SnapshotPane {
     this.snapshot = snapshot;
     this.root.removeAttribute("aria-busy");
     this.facts.textContent = snapshot.before
-      ? `${snapshot.elements.toLocaleString("en")} elements · ${Math.round(snapshot.bytes / 1024).toLocaleString("en")} KB`
+      ? `${amount(snapshot.elements, "element")} · ${Math.round(snapshot.bytes / 1024).toLocaleString("en")} KB`
       : "";
     the(this.root, "[data-versions]").hidden = !snapshot.raw;
     the(this.root, "[role=tab][data-tab=screenshot]").toggleAttribute("disabled", !snapshot.screenshot);

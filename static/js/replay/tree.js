@@ -1,5 +1,5 @@
 // The pruned tree of a step: what the agent keeps of the page, a line an element, opened at the gold one.
-import { make } from "../shared/elements.js";
+import { amount, make } from "../shared/elements.js";
 import { call, Refused } from "../shared/server.js";
 
 /** @typedef {import("../snapshot/frame.js").Mark} Mark */
@@ -39,7 +39,7 @@ export class TreePanel {
     const parts = [
       tree.error,
       tree.cut && "cut after 2,000 lines",
-      tree.missing && `${tree.missing} kept elements are not in the page`,
+      tree.missing && `${amount(tree.missing, "kept element")} not in the page`,
       !tree.lines.length && !tree.error && "nothing was kept",
       tree.gold,
     ];

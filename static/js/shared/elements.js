@@ -95,7 +95,7 @@ function setAttributes(element, attributes) {
 
 /** "1 step", "12 steps": of nouns whose plural ends in s. @param {number} number @param {string} noun */
 export function amount(number, noun) {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 /** 0.4 s, 12 ms: three digits are enough to compare steps. @param {number} ms */
