@@ -11,6 +11,8 @@ from agents.models import Trajectory
 from evaluation.models.asked import AskedRow, AskedRowQuerySet
 from evaluation.models.reviews import RIGHT, Review, ReviewVerdict
 
+IN_A_LINE = 60  # characters of what a judge says
+
 
 class JudgeVerdictQuerySet(AskedRowQuerySet["JudgeVerdict"]):
     def fresh(self) -> Self:
@@ -105,6 +107,15 @@ class JudgeVerdict(AskedRow):
         if self.answers.get("directness"):
             said.append(f"directness {self.answers['directness']} of 4")
         return " · ".join(said)
+
+    @property
+    def why(self) -> tuple[str, str]:
+        """What it says, or why it gave no answer: the beginning, for a line of a table, and the rest."""
+        whole = (self.error or self.said).strip()
+        line = whole.split("\n", 1)[0]
+        if len(line) > IN_A_LINE:
+            line = line[: line.rfind(" ", 1, IN_A_LINE) + 1 or IN_A_LINE]
+        return line.strip(), whole[len(line) :].strip()
 
     @property
     def people_word(self) -> str:

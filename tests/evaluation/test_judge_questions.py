@@ -177,6 +177,27 @@ def test_what_to_review_next_is_drawn_by_chance_and_what_is_reviewed_leaves_the_
     assert page.index(f'href="/trajectories/{drawn[1]}/"') < page.index(f'href="/trajectories/{drawn[2]}/"')
 
 
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("Not every action is the recorded one.", ("Not every action is the recorded one.", "")),
+        ("All is met.\nVerdict: success", ("All is met.", "Verdict: success")),
+        (f"{'word ' * 11}longer than its line", (("word " * 11).strip(), "longer than its line")),
+        ("x" * 60 + "y" * 10, ("x" * 60, "y" * 10)),
+        ("", ("", "")),
+    ],
+)
+def test_what_a_judge_says_stands_once_in_the_list_its_beginning_first(said: str, why: tuple[str, str]) -> None:
+    run = factories.make_run(state="done")
+    conversation = factories.make_conversation(dataset=run.dataset, turns=1, steps=1)
+    verdict = factories.make_judge_verdict(factories.make_trajectory(run, conversation), "webjudge", said=said)
+    study = factories.make_study(run.dataset.project, [run])
+    assert verdict.why == why
+    page = source(client_of(factories.make_user(Role.READER, run.dataset.project)).get(f"/studies/{study.pk}/judges/"))
+    for part in filter(None, why):
+        assert page.count(part) == 1
+
+
 def test_how_many_more_hold_enough_of_both_kinds() -> None:
     known = JudgedByPeople(10, 9, 30, 27)
     corrected, wanted = corrected_rate(3_000, 10_000, known), labels_wanted(3_000, 10_000, known, WIDTH)
