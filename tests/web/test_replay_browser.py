@@ -204,6 +204,17 @@ def test_the_tabs_show_the_page_before_and_after_and_the_pruned_tree(at, page):
     expect(page.get_by_role("tab", name="Screenshot")).to_be_disabled()
 
 
+def test_the_key_of_a_tab_that_cannot_be_opened_says_why(at, page):
+    at(3, "?tab=tree")
+    page.keyboard.press("4")
+    expect(page.locator("#said")).to_have_text("No screenshot was kept of this step.")
+    expect(page.get_by_role("tab", selected=True)).to_have_text("Pruned tree")
+    assert page.url.endswith("/steps/3/?tab=tree")
+    page.keyboard.press("?")
+    expect(page.locator("dialog[open]")).to_contain_text("Pruned tree")
+    expect(page.locator("dialog[open]")).not_to_contain_text("Screenshot")
+
+
 def test_the_tab_is_part_of_the_address(at, page):
     at(7, "?tab=tree")
     expect(page.locator(".line.mark-gold")).to_have_text("button Blu-ray $2.00 gold · rank 2")

@@ -209,7 +209,9 @@ function follow(on) {
 
 /** @param {string} tab */
 function chooseTab(tab) {
-  if (page.choose(tab)) window.history.replaceState(null, "", address(current));
+  const why = page.choose(tab);
+  if (why) say(why);
+  else window.history.replaceState(null, "", address(current));
 }
 
 async function copyLink() {
@@ -331,7 +333,8 @@ function bindKeys() {
   for (const [spec, label, run] of keys) bind(spec, label, run);
   for (const tab of document.querySelectorAll("#page [role=tab]")) {
     const name = tab.dataset.tab ?? "";
-    bind(String(TABS.indexOf(name) + 1), tab.textContent.trim(), () => chooseTab(name));
+    const works = () => !tab.matches(":disabled");
+    bind(String(TABS.indexOf(name) + 1), tab.textContent.trim(), () => chooseTab(name), { works });
     tab.addEventListener("click", () => chooseTab(name));
   }
 }

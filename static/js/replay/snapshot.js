@@ -11,6 +11,7 @@ import { TreePanel } from "./tree.js";
 const FRESH_MS = 240000; // a signed address is good for at least five minutes
 const KINDS = ["gold", "predicted", "candidate", "changed"];
 const HIDDEN = "The page is hidden from you with the gold: it shows what a gold action did.";
+const NO_SCREENSHOT = "No screenshot was kept of this step.";
 const MARKS_KEY = "replay-marks";
 const CLEANED_KEY = "replay-cleaned";
 
@@ -139,9 +140,10 @@ export class SnapshotPane {
     await (this.showing = this.#showTab(snapshot));
   }
 
-  /** @param {string} tab */
+  /** Returns why it cannot be chosen, "" where it was. @param {string} tab */
   choose(tab) {
-    if (the(this.root, `[role=tab][data-tab=${tab}]`).matches(":disabled")) return false;
+    if (the(this.root, `[role=tab][data-tab=${tab}]`).matches(":disabled"))
+      return this.snapshot?.hidden ? HIDDEN : NO_SCREENSHOT;
     this.tab = tab;
     for (const element of this.root.querySelectorAll("[role=tab]")) {
       element.setAttribute("aria-selected", String(element.dataset.tab === tab));
@@ -150,7 +152,7 @@ export class SnapshotPane {
     for (const panel of this.root.querySelectorAll("[role=tabpanel]")) panel.hidden = panel.dataset.tab !== tab;
     the(this.root, "[data-mark=changed]").hidden = tab !== "change";
     if (this.snapshot) this.showing = this.#showTab(this.snapshot);
-    return true;
+    return "";
   }
 
   /** @param {Record<string, any>} pages of the step that is shown */
@@ -165,7 +167,7 @@ export class SnapshotPane {
   async #showPicture({ screenshot, place, hidden }) {
     const { seq } = this;
     this.picture.show(screenshot);
-    this.#note("screenshot", screenshot ? "" : hidden ? HIDDEN : "No screenshot was kept of this step.");
+    this.#note("screenshot", screenshot ? "" : hidden ? HIDDEN : NO_SCREENSHOT);
     if (screenshot && !place && this.#known.length)
       place = await call(`${this.options.url}steps/${seq}/place/`, undefined, { cache: "default" }).catch(() => null);
     if (this.seq === seq) this.picture.setMarks(this.#marks(), place);
