@@ -275,7 +275,7 @@ class Review(models.Model):
     def url(self) -> str:
         """The replay at what it is about."""
         if self.step is None:
-            return reverse("trajectory", args=[self.trajectory_id])
+            return f"{reverse('trajectory', args=[self.trajectory_id])}?whole=1"
         return reverse("trajectory-step", args=[self.trajectory_id, self.step.seq])
 
     @property

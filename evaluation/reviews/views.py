@@ -20,6 +20,7 @@ from annotations.models import Project
 from annotations.paging import page_of
 from annotations.text.amounts import whole
 from evaluation.models import BadReview, Review, ReviewReason, ReviewTask, ReviewVerdict
+from evaluation.reviews import telling
 from evaluation.reviews.deciding import (
     SaidOfStep,
     give_review,
@@ -56,6 +57,7 @@ def of_trajectory(request: HttpRequest, pk: int) -> JsonResponse:
             return JsonResponse({"error": str(error)}, status=400)
     may = rules.can(request.user, "review", project)
     given = Review.objects.filter(trajectory=found)
+    unread = telling.unread_in(user, found)
     asks = rules.can(request.user, "manage", project) and found.run.newest_study() is not None
     return JsonResponse(
         {
@@ -64,7 +66,11 @@ def of_trajectory(request: HttpRequest, pk: int) -> JsonResponse:
             "failed": found.steps.failed().by_place() if asks else {},
             "verdicts": [{"key": key, "label": label} for key, label in ReviewVerdict.choices],
             "reasons": [_reason(one) for one in ReviewReason.objects.ensured_for(project).offered()] if may else [],
-            "reviews": [_review_row(one, user.pk) for one in given.standing().with_people()],
+            "reviews": [
+                _review_row(one, user.pk) | {"unread": one.pk if one.pk in unread else None}
+                for one in given.standing().with_people()
+            ],
+            "read": reverse("annotate-inbox-seen"),
             "questions": [one.asked(user) | _acts(one.pk) for one in ReviewTask.objects.questions(found)],
         }
     )

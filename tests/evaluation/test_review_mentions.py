@@ -56,7 +56,7 @@ def test_programs_name_people_too_also_in_what_they_say_of_the_whole(trajectory,
     assert client_of(reviewer).post("/api/reviews/", told, content_type="application/json").status_code == 201
     page = inbox(client_of(named))
     assert "the whole of it" in page
-    assert f'href="{reverse("trajectory", args=[trajectory.pk])}"' in page
+    assert f'href="{reverse("trajectory", args=[trajectory.pk])}?whole=1"' in page
 
 
 def test_comments_and_reviews_stand_in_one_inbox_unread_first_and_are_read_one_by_one(trajectory, people) -> None:
@@ -97,3 +97,22 @@ def test_nobody_is_told_of_gold_that_they_may_not_see(trajectory, people) -> Non
     ReviewMention.objects.tell([named], review=Review.objects.get())
     assert "the other button" not in inbox(client_of(named))
     assert mail.count_unread(named) == 0
+
+
+def test_the_replay_tells_which_reviews_wait_in_an_inbox_and_that_they_are_read(trajectory, people) -> None:
+    reviewer, named = people
+    say(reviewer, trajectory, "@v.k, see this", seq=0)
+    say(reviewer, trajectory, "and this", seq=1)
+    address = reverse("trajectory-reviews", args=[trajectory.pk])
+
+    def unread(user) -> list[int]:
+        return [one["seq"] for one in client_of(user).get(address).json()["reviews"] if one["unread"]]
+
+    assert (unread(named), unread(reviewer)) == ([0], [])
+    answer = client_of(named).get(address).json()
+    sent = {"review": Review.objects.get(step__seq=0).pk}
+    client_of(reviewer).post(answer["read"], sent, content_type="application/json")
+    assert mail.count_unread(named) == 1, "nobody reads the mail of others"
+    assert client_of(named).post(answer["read"], "[]", content_type="application/json").status_code == 400
+    assert client_of(named).post(answer["read"], sent, content_type="application/json").json() == {}
+    assert (mail.count_unread(named), unread(named)) == (0, [])

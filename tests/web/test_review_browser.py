@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 
 from annotations.models import Role, Step
 from evaluation.models import Review
+from evaluation.reviews.deciding import SaidOfStep, give_review
 from tests import factories
 from tests.web.replay_world import PAGE, make_replay
 from tests.web.test_replay_browser import OPEN_SHADOWS, shown_frame
@@ -329,3 +330,19 @@ def test_a_region_of_the_screenshot_is_named_there_and_lies_there_in_other_windo
     expect(page.locator(".region-chip")).to_have_text("1")
     page.get_by_role("tab", name="Page", exact=True).click()
     expect(page.locator(".picture > .region-box")).to_be_hidden()
+
+
+def test_what_names_somebody_is_read_once_they_go_to_it(app_server, opened, page, world) -> None:
+    reviewer = factories.make_user(Role.REVIEWER, world.trajectory.run.dataset.project, username="rita")
+    opened(Role.REVIEWER, 0)
+
+    for seq in (4, None):
+        said = SaidOfStep(seq, "agent_wrong", None, f"@the-reviewer, see {seq}", None)
+        give_review(reviewer, world.trajectory, said)
+    for seen in ("see None", "see 4"):  # the newest comes first
+        page.goto(app_server.url("/annotate/inbox/"))
+        page.keyboard.press("Enter")
+        with page.expect_response("**/inbox/seen/"):
+            expect(page.locator("#review .others")).to_contain_text(seen)
+    page.goto(app_server.url("/annotate/inbox/"))
+    expect(page.locator(".head")).to_contain_text("0 unread")

@@ -67,10 +67,16 @@ def inbox(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def seen(request: HttpRequest) -> HttpResponse:
-    """Mark one remark, named by its kind ({comment: key} or {review: key}), or all as read."""
-    chosen = {kind: whole(named) or 0 for kind in mail.SOURCES if (named := request.POST.get(kind, ""))}
+    """Mark one remark, named by its kind ({comment: key} or {review: key}), or all as read. Pages that show a remark
+    send it as JSON."""
+    is_json = request.content_type == "application/json"
+    try:
+        sent = read_object(request) if is_json else request.POST
+    except BadJson as error:
+        return JsonResponse({"error": str(error)}, status=400)
+    chosen = {kind: whole(str(named)) or 0 for kind in mail.SOURCES if (named := sent.get(kind, ""))}
     mail.mark_read(signed_in(request), chosen)
-    return redirect("annotate-inbox")
+    return JsonResponse({}) if is_json else redirect("annotate-inbox")
 
 
 def _session(request: HttpRequest, pk: int) -> Session:

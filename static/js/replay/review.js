@@ -34,6 +34,7 @@ const MEANING = {
  *   region: Region | null,
  *   by: string,
  *   own: boolean,
+ *   unread: number | null,
  * }} Review
  */
 
@@ -43,6 +44,7 @@ const MEANING = {
  *   verdicts: {key: string, label: string}[],
  *   reasons: {id: number, verdict: string, text: string}[],
  *   reviews: Review[],
+ *   read: string,
  *   alike: string,
  *   failed: Record<string, number>,
  *   questions: import("./questions.js").Question[],
@@ -71,6 +73,8 @@ export class ReviewBar {
   #alike = make("a.btn", { title: "Ask for reviews of failures like this one" }, "Alike ", make("kbd", {}, "l"));
   /** Comments that wait for a verdict, by what they are about. @type {Map<number | null, string>} */
   #drafts = new Map();
+  /** Where it is said what was read. */
+  #inbox = "";
   /** The review whose region stays outlined when nothing points at it any more. @type {Review | null} */
   #opened = null;
 
@@ -151,12 +155,13 @@ export class ReviewBar {
   }
 
   /** @param {Answer} answer */
-  #take({ may, verdicts, reasons, reviews, alike, failed, questions }) {
+  #take({ may, verdicts, reasons, reviews, read, alike, failed, questions }) {
     this.questions = questions;
     const first = !this.isOpen;
     this.verdicts = verdicts;
     this.reasons = reasons;
     this.reviews = reviews;
+    this.#inbox = read;
     this.alike = alike;
     this.failed = failed;
     this.isOpen = may;
@@ -208,6 +213,7 @@ export class ReviewBar {
     if (this.seq === null) return;
     const said = this.of(this.#subject);
     this.#fillOthers(said.filter((one) => !one.own));
+    for (const one of said) if (one.unread) this.#read(one);
     this.root.hidden = !this.isOpen && !this.#others.hasChildNodes();
     this.root.ariaLabel = this.isWhole ? "Review of the whole trajectory" : "Review of this step";
     if (!this.isOpen) {
@@ -234,6 +240,13 @@ export class ReviewBar {
     this.#region.setAttribute("aria-pressed", String(Boolean(own?.region)));
     if (document.activeElement !== this.#comment)
       this.#comment.value = own?.comment ?? this.#drafts.get(this.#subject) ?? "";
+  }
+
+  /** What names whoever looks is read once it stands here. @param {Review} one */
+  #read(one) {
+    const review = one.unread;
+    one.unread = null;
+    call(this.#inbox, { review }).catch(() => (one.unread = review));
   }
 
   /** What others said, each with the number of the region that they mean. @param {Review[]} others */
