@@ -1,5 +1,7 @@
 """Held steps over REST: the list and the decisions of their page, for programs."""
 
+from django.db.models import QuerySet
+from django.http import Http404
 from django_filters import rest_framework as filters
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
@@ -13,8 +15,9 @@ from agents.models import CannotDecide, DecidedAlready, HeldStep
 from annotations.access import idempotency
 from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.access.people import signed_in
+from annotations.corpus.api import IMMUTABLE
 from annotations.corpus.correct.api import RefusedSerializer
-from annotations.corpus.serializers import UsernameField
+from annotations.corpus.serializers import SnapshotHtmlSerializer, UsernameField
 from annotations.models import Scope
 
 
@@ -61,6 +64,19 @@ class HeldStepViewSet(ReadOnlyViewSet):
     serializer_class = HeldStepSerializer
     filterset_class = HeldStepFilter
     gold_split, gold_project = deciding.GOLD
+
+    def get_queryset(self) -> QuerySet[HeldStep]:
+        rows = super().get_queryset()
+        return rows.select_related("snapshot__dictionary") if self.action == "html" else rows
+
+    @extend_schema(responses=SnapshotHtmlSerializer)
+    @action(detail=True)
+    def html(self, request: Request, pk: str) -> Response:
+        """The page on which the step was held, as a JSON string, as that of `snapshots` is; 404 where none was kept."""
+        page = self.get_object().snapshot
+        if page is None:
+            raise Http404
+        return Response({"sha256": page.sha256, "html": page.html}, headers={"Cache-Control": IMMUTABLE})
 
     @extend_schema(
         request=deciding.StepDecisionSerializer,

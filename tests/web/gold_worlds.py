@@ -229,7 +229,8 @@ def _run(gold: str, world: GoldWorld) -> None:
     for person in (world.people["admin"], factories.make_user()):
         RiskLabel.objects.give(_steps(world.hidden)[2], person, "pay" if gold == "alpha" else "harmless")
     _keep_forecast(_steps(world.hidden)[2], gold)
-    factories.make_held_step(trajectory, action={"value": gold})
+    held_on = _steps(world.hidden)[2].snapshot_id
+    factories.make_held_step(trajectory, action={"value": gold}, snapshot_id=held_on)
     factories.make_drive(trajectory, proposed=gold, picture=gold.encode())
     told = world.dataset.conversations.get(source_id="open")
     of_all = factories.make_trajectory(factories.make_run(world.dataset), told, stored=0)

@@ -122,6 +122,7 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
         "api:recipe-prepare": [{"pk": "grounded"}],
         "api:connection-detail": [{"name": "any"}],
         "api:connection-test": [{"name": "any"}],
+        "api:held-step-html": keys("HeldStep"),
         "api:snapshot-detail": [{"sha256": digest(page.encode())} for page in all_pages()],
         "api:snapshot-html": [{"sha256": digest(page.encode())} for page in all_pages()],
         "api:screenshot-detail": [{"sha256": digest(shot)} for shot in shots],

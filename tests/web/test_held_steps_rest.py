@@ -9,7 +9,7 @@ from agents.models import HeldStep, Trajectory
 from annotations.models import Conversation, Role
 from tests import factories
 from tests.signed_in import client_of
-from tests.web.test_held_steps import hold, make_episode
+from tests.web.test_held_steps import PAGE, hold, make_episode
 
 HELD = "/api/held-steps/"
 CHANGED = {"operation": "CLICK", "node_id": "7", "value": ""}
@@ -153,3 +153,17 @@ def test_nobody_decides_over_gold_that_is_hidden_from_them(episode: Trajectory, 
     assert reviewer.get(f"{HELD}{row.pk}/").status_code == 404
     assert decide(reviewer, row, {"state": "approved"}).status_code == 403
     assert not row.look_again()
+
+
+def test_its_page_is_read_as_text_by_who_reads_it(episode: Trajectory, reviewer: Client) -> None:
+    row = hold(episode)
+    answer = reviewer.get(f"{HELD}{row.pk}/html/", headers={"accept": "text/html,*/*"})
+    assert answer["Content-Type"] == "application/json", "pages of others are never served as pages from here"
+    assert answer.json() == {"sha256": row.snapshot.sha256, "html": PAGE}
+    stranger = client_of(factories.make_user(Role.REVIEWER))
+    assert stranger.get(f"{HELD}{row.pk}/html/").status_code == 404
+    Conversation.objects.filter(pk=episode.conversation_id).update(split="test_task")
+    assert reviewer.get(f"{HELD}{row.pk}/html/").status_code == 404, "an action over hidden gold"
+    Conversation.objects.filter(pk=episode.conversation_id).update(split="dev")
+    HeldStep.objects.update(snapshot=None)
+    assert reviewer.get(f"{HELD}{row.pk}/html/").status_code == 404

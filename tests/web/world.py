@@ -52,7 +52,7 @@ READS = (
     *("runs/{}/findings/", "studies/{}/metrics/", "studies/{}/metrics.csv", "studies/{}/report/", "jobs/{}/file/"),
     *("datasets/{}/guard-labels/", "datasets/{}/guard-report/", "campaigns/{}/checks/"),
     *("datasets/{}/lessons/", "datasets/{}/lessons.jsonl"),
-    "curations/{}/differences/",
+    *("curations/{}/differences/", "held-steps/{}/html/"),
     *("review-queues/{}/progress/", "review-queues/{}/agreement/", "studies/{}/judges/"),
 )
 WRITES = ("jobs/{}/cancel/", "jobs/{}/retry/", "studies/{}/budget/", "studies/{}/cancel/", "studies/{}/resume/")
@@ -117,7 +117,7 @@ def make_world(split: str = "train") -> World:
         "workflows": factories.make_workflow(dataset).pk,
         "prompt-packs": PromptPack.objects.add(project, Pack("own", 1, {"page_header": "Now:"})).pk,
         "guard-rules": factories.make_guard_rule(project).pk,
-        "held-steps": factories.make_held_step(trajectory).pk,
+        "held-steps": factories.make_held_step(trajectory, snapshot_id=step.snapshot_id).pk,
         "models": factories.make_trained_model(dataset).pk,
         "runs": trajectory.run_id,
         "trajectories": trajectory.pk,
