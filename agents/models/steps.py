@@ -167,6 +167,14 @@ class TrajectoryStep(models.Model):
     snapshot = models.ForeignKey(
         Snapshot, models.PROTECT, null=True, blank=True, related_name="+", help_text="Its own page, likewise."
     )
+    snapshot_after = models.ForeignKey(
+        Snapshot,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="The page at the end, of an episode's last step: no later one shows it.",
+    )
     url = models.TextField(blank=True)
     happened_at = models.DateTimeField(null=True, blank=True)
     reward = models.FloatField(null=True, blank=True)
@@ -236,9 +244,14 @@ class TrajectoryStep(models.Model):
 
     @property
     def pages_around(self) -> tuple[str | None, str | None]:
-        """In an episode: (the page before the action, the page that the agent was shown `next_shown`)."""
-        before, after = (step.snapshot.html if step and step.snapshot else None for step in (self, self.next_shown))
+        """In an episode: the pages before and after the action."""
+        before, after = (page.html if page else None for page in (self.snapshot, self.page_after))
         return before, after
+
+    @property
+    def page_after(self) -> Snapshot | None:
+        """In an episode: the page that the agent was shown `next_shown`, or that it ended with."""
+        return self.next_shown.snapshot if self.next_shown else self.snapshot_after
 
     @cached_property
     def next_shown(self) -> "TrajectoryStep | None":

@@ -130,6 +130,7 @@ def row_of(
         "instruction": spoken or turn.instruction,
         # Most steps have none: as a null it would be a twentieth of a long replay's first answer.
         **({"screenshot": picture} if gold and picture else {}),
+        **({"last_page": True} if gold and step.snapshot_after_id else {}),
     } | (decided if gold else dict.fromkeys(decided))
 
 

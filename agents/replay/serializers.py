@@ -46,6 +46,9 @@ class StepResultSerializer(serializers.Serializer):
     screenshot = serializers.CharField(
         allow_null=True, default=None, help_text="SHA-256 of the recorded step's, or of the episode's, if there is one."
     )
+    last_page = serializers.BooleanField(
+        default=False, help_text="Whether the page after it is kept as that with which the episode ended."
+    )
     url = serializers.CharField(allow_null=True, help_text="Where it was, without a recorded path.")
     happened_at = serializers.DateTimeField(allow_null=True)
     reward = serializers.FloatField(allow_null=True)

@@ -47,14 +47,15 @@ def step_view(request: HttpRequest, pk: int, seq: int) -> JsonResponse:
         detail = None
     marks = [Mark(mark["id"], mark["kind"], mark["label"]) for mark in detail["marks"]] if detail else []
     if found.has_own_steps:
-        rows = found.steps.select_related("snapshot", "pictured__screenshot")
-        own = rows.defer("snapshot__data", "pictured__screenshot__data", "trace").filter(seq=seq).first()
+        rows = found.steps.select_related("snapshot", "snapshot_after", "pictured__screenshot")
+        unread = ("snapshot__data", "snapshot_after__data", "pictured__screenshot__data", "trace")
+        own = rows.defer(*unread).filter(seq=seq).first()
         snapshot = own.snapshot if own else None
         if own is None and (waiting := found.held_steps.waiting().filter(seq=seq).first()):
             snapshot, marks = waiting.snapshot, [Mark(waiting.node_id, "predicted", "held")]
-        picture, after = getattr(own, "pictured", None), own.next_shown if own else None
+        picture, after = getattr(own, "pictured", None), own.page_after if own else None
         shot = picture.shown if picture else None
-        pages = own_page_view(request, snapshot, marks, gold, shot, after.snapshot if after else None)
+        pages = own_page_view(request, snapshot, marks, gold, shot, after)
         return JsonResponse({"detail": detail, "snapshot": pages})
     step = _step(found, seq)
     sight = sight_of(request, step, found.run.dataset.project_id, found.conversation.split)

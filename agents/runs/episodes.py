@@ -85,6 +85,11 @@ class Episode:
         self._append(rows, seen.picture)
         return rows
 
+    def end_with(self, html: str, elements: int) -> None:
+        """Keep the page that the episode ended with, behind its last step."""
+        pages = PageStore().store(self.trajectory.conversation.website, [(html, elements)])
+        self.trajectory.steps.filter(seq=self.trajectory.step_count - 1).update(snapshot_after=pages.get(html))
+
     @transaction.atomic
     def _append(self, rows: Sequence[TrajectoryStep], picture: WindowPicture | None) -> None:
         """Store the rows as one more call, behind the steps that are there, each with the picture of their page."""

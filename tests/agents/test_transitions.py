@@ -124,6 +124,11 @@ def test_the_page_that_an_agent_is_shown_in_the_next_turn_follows_the_last_of_th
     assert (last.pages_around[1], last.next_shown) == (None, None)
     assert past(dataset).add_episodes() == 2
     assert dict(Transition.objects.values_list("episode_step__seq", "across_turns")) == {0: True, 1: False}
+    Episode(episode, live.turns.get(index=1)).end_with(page(), 5)
+    last = episode.steps.order_by("seq").last()
+    assert (last.pages_around, last.next_shown) == ((page("yes"), page()), None)
+    assert past(dataset).add_episodes() == 1
+    assert Transition.objects.get(episode_step=last).effects, "what the last action did is remembered, too"
 
 
 def test_only_the_train_split_is_remembered(dataset):

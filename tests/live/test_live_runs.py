@@ -115,6 +115,8 @@ def test_episodes_reach_their_goals_and_are_counted_once(goals, monkeypatch) -> 
         assert [step.seq for step in steps] == list(range(len(steps)))
         assert all(step.snapshot and step.url and step.outcome for step in steps)
         assert [step.reward for step in steps] == [0.0] * (len(steps) - 1) + [1.0]
+        assert [bool(step.snapshot_after) for step in steps] == [False] * (len(steps) - 1) + [True]
+        assert all(None not in step.pages_around for step in steps), "the last one's page, too, is known"
 
 
 def test_an_agent_that_does_nothing_and_one_that_never_ends_are_stopped(goals, monkeypatch) -> None:
@@ -122,6 +124,7 @@ def test_an_agent_that_does_nothing_and_one_that_never_ends_are_stopped(goals, m
     monkeypatch.setattr("tests.live.oracle_agent.ORACLES", dict.fromkeys(TASKS, lambda page: None))
     run = played(planned(goals, limit=2))
     assert [row.steps.get().outcome for row in run.trajectories.all()] == [NO_ACTION] * 2
+    assert [row.steps.get().snapshot_after for row in run.trajectories.all()] == [None] * 2
     assert [one.reward for one in episodes_of(run.trajectories.all())] == [0.0, 0.0]
 
 
@@ -131,6 +134,9 @@ def test_limits_end_an_episode_without_a_reward(miniwob, monkeypatch) -> None:
     play_oracles(monkeypatch, OraclePipeline())
     run = played(planned(goals))
     assert [(one.steps, one.reward) for one in episodes_of(run.trajectories.all())] == [(1, 0.0)] * 2
+    for row in run.trajectories.all():
+        before, after = row.steps.get().pages_around
+        assert before != after, "what the last action did is kept where a limit ends the episode, too"
 
 
 def kill_browsers(spared: EnvironmentProcess, most: int) -> None:

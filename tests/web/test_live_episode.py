@@ -37,6 +37,7 @@ def act(in_thread):
         seen = Seen(PAGE, "file:///task.html", 3, datetime.now(UTC))
         Episode(episode, turn).store(seen, GO, [ActionOutcome(reward, "clicked at 5,5")])
         if reward:
+            Episode(episode, turn).end_with(PAGE.replace("Go", "Gone"), 3)
             episode.end_episode()
         in_thread(lambda: publish(trajectory_group(episode.pk), episode.step_count, episode.state))
 
@@ -69,3 +70,11 @@ def test_the_page_grows_with_the_episode_and_ends_with_it(app_server, page, sign
     page.keyboard.press("ArrowRight")
     expect(page.locator("#place")).to_have_text("step 2 of 2")
     expect(page.locator("#side")).to_contain_text("clicked at 5,5")
+    page.get_by_text("last page").click()
+    expect(page.get_by_role("tab", selected=True)).to_have_text("Before / after")
+    expect(page.frame_locator("[data-frame=before] iframe").get_by_text("Go", exact=True)).to_be_visible()
+    expect(page.frame_locator("[data-frame=after] iframe").get_by_text("Gone")).to_be_visible()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".film-end")).to_be_visible()
+    page.reload()
+    expect(page.locator(".film-end")).to_have_attribute("href", f"/trajectories/{episode.pk}/steps/1/?tab=change")

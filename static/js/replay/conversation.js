@@ -82,6 +82,12 @@ export class ConversationPane {
 export class FilmStrip {
   /** @type {HTMLElement | null} */
   #preview = null;
+  #end = make(
+    "a.film-end",
+    { tabindex: -1, "data-tab": "change", title: "The page at the end of the episode" },
+    make("span.when", {}, "end"),
+    make("span.did", {}, "last page"),
+  );
 
   /**
    * @param {HTMLElement} root
@@ -118,6 +124,7 @@ export class FilmStrip {
       group.style.flexGrow = String(turn.step_count);
       root.append(group);
     }
+    this.#showEnd();
   }
 
   /** @param {number} seq */
@@ -143,6 +150,16 @@ export class FilmStrip {
     const parts = [shown ? actionText(shown) : "", SAID[mark], took];
     cell.title = `Step ${seq + 1}: ${parts.filter(Boolean).join(" · ")}`;
     this.#showThumb(cell, shown?.screenshot);
+    if (seq === this.store.total - 1) this.#showEnd();
+  }
+
+  /** The page that an episode ended with leads to what its last action changed. */
+  #showEnd() {
+    const seq = this.store.total - 1;
+    const row = told(this.store.rows.get(seq));
+    if (!row?.last_page) return this.#end.remove();
+    Object.assign(this.#end, { href: `${this.store.url}steps/${seq}/?tab=change` }).dataset.seq = String(seq);
+    return this.root.append(this.#end);
   }
 
   /** The screenshot in the place that is kept for it, read when the cell comes into view. @param {HTMLElement} cell @param {string | null | undefined} screenshot */

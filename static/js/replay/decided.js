@@ -100,11 +100,11 @@ export function between(detail) {
   return `${detail.done_by || "the agent"} did: ${actionText(/** @type {any} */ (detail))}`;
 }
 
-/** Why there is no page after a step; of an episode with what came of the action, as its last page is not kept. @param {Record<string, any> | null} detail */
+/** Why there is no page after a step; of an episode with what came of the action. @param {Record<string, any> | null} detail */
 export function nothingAfter(detail) {
   if (!detail || detail.step) return "The source keeps no page after this step.";
   const { reward, outcome } = detail;
   const came = [outcome, reward === null || reward === undefined ? "" : `reward ${reward}`].filter(Boolean).join(", ");
-  const why = "The page after an action is the one that the agent saw next. It saw none: the episode ended here, or";
-  return `${why} the same call did more.${came ? ` What came of the action: ${came}.` : ""}`;
+  const why = "No page after it was kept: the same call did more, or the episode ended without doing anything here";
+  return `${why}, or before last pages were kept.${came ? ` What came of the action: ${came}.` : ""}`;
 }

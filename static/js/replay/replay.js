@@ -348,6 +348,7 @@ function listen() {
     const link = around(event, "a[data-seq]");
     if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
+    if (link.dataset.tab) chooseTab(link.dataset.tab);
     go(Number(link.dataset.seq));
   });
   window.addEventListener("popstate", () => {
