@@ -33,6 +33,7 @@ from evaluation.metrics.scores import PRESETS
 from evaluation.studies.connecting import Through
 from evaluation.studies.forms import settings_in
 from evaluation.studies.running import as_it_runs, ready
+from evaluation.studies.users_share import UserShare, with_user_of
 
 LOOKED_AT = 10  # of the last runs of a recipe
 # What changes neither how long a step takes nor what it costs.
@@ -85,6 +86,7 @@ class Expected:
     recipes: list[Forecast] = field(default_factory=list)
     ahead: Ahead = NOTHING  # of it, at the worker
     wrong: str = ""  # what keeps it from being foretold
+    user: UserShare | None = None  # of live conversations, where it is a language model
 
     @property
     def waiting(self) -> int:
@@ -119,8 +121,8 @@ class Expected:
 
     @property
     def cost(self) -> float:
-        """What the calls will cost; a recipe of which it is not known adds nothing."""
-        return sum(one.cost or 0.0 for one in self.recipes)
+        """What the calls will cost, the user's, too; who is not known to cost something adds nothing."""
+        return sum(one.cost or 0.0 for one in (*self.recipes, self.user) if one)
 
     def times(self, seeds: int) -> "Expected":
         """The forecast with so many seeds; models are loaded once all the same."""
@@ -134,7 +136,8 @@ class Expected:
             )
             for one in self.recipes
         ]
-        return replace(self, runs=self.runs * seeds, steps=self.steps * seeds, recipes=recipes)
+        user = self.user and self.user.times(seeds)
+        return replace(self, runs=self.runs * seeds, steps=self.steps * seeds, recipes=recipes, user=user)
 
     def without_reasons(self, recipes: Collection[str]) -> "Expected":
         """The same without why these recipes cannot run, which is said beside it."""
@@ -163,8 +166,9 @@ class Expected:
             said.append(f"Earlier runs had other settings, so it may be more or less: {', '.join(sorted(different))}.")
         if self.cost:
             said.append(f"Model calls for about {self.cost:.2g}, at the prices of today.")
-        elif all(one.cost == 0 for one in self.recipes):
+        elif all(one.cost == 0 for one in (*self.recipes, self.user) if one):
             said.append("No call that costs money.")
+        said += self.user.sentences([one.recipe for one in self.recipes if one.seconds]) if self.user else []
         if self.ahead and all(one.can_run for one in self.recipes):
             soon = f", in {self.ahead.ready_in(0)}" if self.ahead.seconds else ""
             said.append(f"It begins when its turn comes{soon}: {self.ahead.text} came before it.")
@@ -208,8 +212,9 @@ def expected(
     changes = [through.settings_of(recipe) | (overrides or {}) for recipe in recipes]
     paces = KnownPaces(_runs_seen(user))
     forecasts = [_forecast(user, one, dataset, steps, each, paces) for one, each in zip(recipes, changes, strict=True)]
-    unit = "episode" if live else "step"
-    return Expected(len(recipes) * len(runs), steps * len(recipes), unit, forecasts, WorkQueue().before())
+    share = UserShare.of(_runs_seen(user), dataset, [one.name for one in recipes], steps) if live else None
+    unit, ahead = "episode" if live else "step", WorkQueue().before()
+    return Expected(len(recipes) * len(runs), steps * len(recipes), unit, forecasts, ahead, user=share)
 
 
 def asked(user: User, query: QueryDict, datasets: dict[str, Dataset], offered: dict[str, Recipe]) -> Expected | None:
@@ -310,7 +315,7 @@ class _Past:
     goals, those in the same environment, as they count whole episodes."""
 
     def __init__(self, user: User | None, dataset: Dataset, recipe: Recipe, paces: KnownPaces) -> None:
-        self.recipe, self.is_live, self.paces = recipe, dataset.is_live, paces
+        self.recipe, self.is_live, self.paces, self.dataset = recipe, dataset.is_live, paces, dataset
         has_steps = Exists(TrajectoryStep.objects.filter(run=OuterRef("pk")))
         environment = dataset.live.get("environment")
         where = {"dataset__live__environment": environment} if self.is_live else {"dataset__live": {}}
@@ -326,7 +331,8 @@ class _Past:
         return None if self.is_live else self.paces.span(self.recipe)
 
     def _of_own(self) -> StepPace | None:
-        runs = list(self.ran.filter(recipe_name=self.recipe.name)[:LOOKED_AT])
+        own = self.ran.filter(recipe_name=self.recipe.name)
+        runs = list((with_user_of(own, self.dataset) if self.is_live else own)[:LOOKED_AT])
         differing = [(_differing(self.recipe, run), run) for run in runs]
         known = [(differs, run) for differs, run in differing if differs is not None]
         if not known:

@@ -120,6 +120,15 @@ class RecipeForecastSerializer(serializers.Serializer):
     kin = serializers.CharField(help_text="The recipe by whose runs this is told, where its own has not run.")
 
 
+class UserShareSerializer(serializers.Serializer):
+    connection = serializers.CharField(help_text="To the language model that is the user of live conversations.")
+    cost = serializers.FloatField(allow_null=True, help_text="Of its calls. null: not known, and not in the whole.")
+    because = serializers.CharField(help_text="Why that is not known; else empty.")
+    unheard = serializers.ListField(
+        child=serializers.CharField(), help_text="Recipes whose seconds are without waiting for it."
+    )
+
+
 class ForecastSerializer(serializers.Serializer):
     """The forecast of a study."""
 
@@ -133,7 +142,8 @@ class ForecastSerializer(serializers.Serializer):
     loading = serializers.FloatField(
         allow_null=True, help_text="Seconds of these to load models and embed what is recalled. null: not known."
     )
-    cost = serializers.FloatField(help_text="Of the recipes of which it is known.")
+    cost = serializers.FloatField(help_text="Of the recipes, and of the user, of which it is known.")
+    user = UserShareSerializer(allow_null=True, help_text="null: it is no language model.")
     unknown = serializers.ListField(
         child=serializers.CharField(), help_text="Recipes whose time is not known: `seconds` is without them."
     )
