@@ -39,6 +39,7 @@ const reviews = new ReviewBar(element("review"), {
   onTurn: () => current >= 0 && window.history.replaceState(null, "", address(current)),
   say,
   onChange: onReviews,
+  onGold: tellCorrections,
   regions: {
     edit: (region) => page.editRegion(region),
     show: (region, number, opens) => page.showRegion(region, number, opens),
@@ -132,6 +133,19 @@ async function prefetch(seq) {
 function reload() {
   store.views.delete(current);
   showView(current);
+}
+
+/** A verdict on gold asks for a correction, or withdraws it: the decision's panel leads there. @param {number} seq */
+async function tellCorrections(seq) {
+  store.views.delete(seq);
+  const view = await store.load(seq)?.catch(() => null);
+  if (view && seq === current) side.show(view.detail, store.mark(seq));
+}
+
+function openCorrection() {
+  const link = /** @type {HTMLAnchorElement | null} */ (document.querySelector("#side .correction a"));
+  if (link) location.assign(link.href);
+  else say("Nobody asks for a correction of this step");
 }
 
 /** @param {number} seq */
@@ -323,6 +337,7 @@ function bindKeys() {
     ["j", "Next conversation of the run", () => goConversation("next")],
     ["k", "Previous conversation of the run", () => goConversation("previous")],
     ["c", "Copy the link to this step", copyLink],
+    ["D", "Open the correction of its gold", openCorrection],
   ];
   if (ask) {
     keys.push(["e", "Ask the team about this step", () => ask.open(current)]);

@@ -6,6 +6,8 @@ import { call } from "../shared/server.js";
 /** @type {Record<string, string>} */
 const KEYS = { agent_wrong: "a", gold_wrong: "d", both_acceptable: "b", page_broken: "x" };
 
+const GOLD_WRONG = "gold_wrong";
+
 /** @typedef {import("./region.js").Region} Region */
 
 /**
@@ -58,6 +60,7 @@ const MEANING = {
  *   say: (text: string, stays?: boolean) => void,
  *   onChange: () => void,
  *   onTurn: () => void,
+ *   onGold: (seq: number) => void,
  *   regions: Regions,
  * }} ReviewOptions
  */
@@ -359,6 +362,7 @@ export class ReviewBar {
         const answer = await call(this.options.url, { seq, verdict, reason, comment, region });
         this.#drafts.delete(seq);
         this.#take(answer);
+        if (seq !== null && (own?.verdict === GOLD_WRONG) !== (verdict === GOLD_WRONG)) this.options.onGold(seq);
         const told = "region" in change ? (region ? "region kept" : "no region any more") : this.#label(verdict);
         this.options.say(`${name}: ${verdict ? told : "taken back"}`);
       } catch (error) {
