@@ -159,6 +159,39 @@ def test_a_clash_of_two_tabs_is_decided_by_the_person(app_server, page, browser_
     assert said == [(ORIGINAL, "Theirs."), ("Theirs.", "Theirs and mine.")]
 
 
+TYPED_BEFORE_THE_ANSWER = """() => {
+  const ask = window.fetch;
+  window.fetch = async (url, options) => {
+    const answer = await ask(url, options);
+    if (String(url).endsWith("/edits/")) document.execCommand("insertText", false, "!");
+    return answer;
+  };
+}"""
+
+
+@pytest.mark.slow
+def test_what_was_typed_while_the_answer_was_on_its_way_is_part_of_mine(
+    app_server, page, browser_context, sign_in
+) -> None:
+    assignment = begun()
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)
+    other = browser_context.new_page()
+    open_item(app_server, other, assignment)
+    write(other, 0, "Theirs.")
+    expect_saved(other)
+    page.evaluate(TYPED_BEFORE_THE_ANSWER)
+    write(page, 0, "Mine.")
+    expect(page.locator("#conflict")).to_be_visible()
+    expect(page.locator("#conflict textarea")).to_have_value("Mine.!")
+    expect(page.locator("#conflict .version p").nth(2)).to_have_text(f"{ORIGINAL[:-1]}Mine.!")
+    expect(page.locator(".part-row textarea").nth(0)).to_have_value("Mine.!")
+    page.wait_for_timeout(PAUSE)
+    page.keyboard.press("3")
+    expect_saved(page)
+    assert texts(assignment)[0] == "Mine.!"
+
+
 SEEN_FROM_NOW_ON = """() => {
   const line = document.querySelector("#saved");
   window.headers = [line.textContent];

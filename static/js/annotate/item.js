@@ -192,8 +192,9 @@ async function mark(sort) {
 }
 
 function decideNext() {
+  if (!doc.conflicts.length || document.querySelector("dialog[open]")) return;
+  rows.flush(); // what was typed since the last edit is part of what "Mine" says
   const [conflict] = doc.conflicts;
-  if (!conflict || document.querySelector("dialog[open]")) return;
   const index = doc.partAt(doc.placeOfStep(conflict.step));
   conflicts.show(
     conflict,
