@@ -12,7 +12,7 @@ from annotations.models import Assignment, Part
 from annotations.text.actions import in_words
 from annotations.work.verify import verdicts
 from tests import factories
-from tests.annotations.work_world import make_edit, make_rewrite, make_verification
+from tests.annotations.work_world import add_parts, make_edit, make_rewrite, make_verification
 from tests.signed_in import client_of
 from tests.web.annotating import pasted
 from tests.web.reading import source
@@ -50,6 +50,28 @@ def test_the_page_shows_texts_checklist_and_steps():
     assert page.count('class="plain turn-step"') == 6
     shown = [in_words(str(step)) for step in verification.item.session.steps()]
     assert all(f">{escape(text)}</span>" in page for text in shown)
+
+
+@pytest.mark.django_db
+def test_parts_that_ask_for_no_clause_of_the_source_are_named_at_their_places():
+    """Two tasks of three steps and one clause each; the parts begin at every step of the first, and at the second."""
+    session = factories.make_session(tasks=2, steps=3)
+    said = ("Look around first.", "Please do part 1 of the task.", "Now stop.", "Something else.")
+    rewrite = make_rewrite(session, ())
+    add_parts(rewrite, said, every=1)
+    page = open_page(make_verification(rewrite))
+    rows = [(one.text, one.state, [turn.number for turn in one.turns]) for one in page.context["clauses"]]
+    assert rows == [
+        ("", "", [1]),
+        ("Please do part 1 of the task.", "", [2]),
+        ("", "", [3]),
+        ("Please do part 1 of the task.", "uncovered", []),
+        ("", "", [4]),
+    ]
+    assert [one.begins_task for one in page.context["clauses"]] == [True, False, False, True, False]
+    table = source(page).partition('id="clauses"')[2].partition("</table>")[0]
+    assert table.count("No clause of the source") == 3
+    assert table.count("faulty") == 1
 
 
 @pytest.mark.slow

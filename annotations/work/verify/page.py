@@ -1,7 +1,7 @@
 """The content of the verify page: a conversation turn by turn, what changed in it, and what verifiers have said so
 far."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.http import HttpRequest
@@ -45,7 +45,8 @@ class ShownTurn:
 
 @dataclass(frozen=True)
 class ShownClause:
-    """A clause of the source, and the turns that ask for it; none or several is a fault."""
+    """A clause of the source, and the turns that ask for it; none or several is a fault. Without a text: a turn that
+    asks for no clause."""
 
     text: str
     state: str
@@ -54,12 +55,20 @@ class ShownClause:
 
 
 def shown_clauses(tasks: list[list[dict[str, Any]]], turns: list[ShownTurn]) -> list[ShownClause]:
+    """The clauses of each task; turns that ask for none of them stand at their places among those of their task."""
     by_step = {turn.step: turn for turn in turns}
-    return [
-        ShownClause(one["text"], one["state"], [by_step[step] for step in one["parts"]], place == 0)
-        for clauses in tasks
-        for place, one in enumerate(clauses)
-    ]
+    asking = {step for clauses in tasks for one in clauses for step in one["parts"]}
+    found: list[ShownClause] = []
+    for task, clauses in enumerate(tasks):
+        rows = [
+            ShownClause(one["text"], one["state"], [by_step[step] for step in one["parts"]], False) for one in clauses
+        ]
+        for turn in turns:
+            if turn.step not in asking and turn.steps[0]["task"] == task:
+                later = (place for place, row in enumerate(rows) if row.turns and row.turns[0].number > turn.number)
+                rows.insert(next(later, len(rows)), ShownClause("", "", [turn], False))
+        found += [replace(row, begins_task=place == 0) for place, row in enumerate(rows)]
+    return found
 
 
 def step_range(first: int, last: int) -> str:
