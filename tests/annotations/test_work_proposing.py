@@ -71,7 +71,7 @@ def hand_in(browser: Browser) -> None:
 def test_cuts_are_proposed_from_the_recorded_pages_and_texts(assignment: Assignment, browser: Browser):
     steps = [step.pk for step in assignment.item.session.steps()]
     proposal = browser.post("propose/", {"kind": "cuts"})["proposal"]
-    assert (proposal["kind"], proposal["model"], proposal["outcome"]) == ("cuts", "pages and forms 2", "")
+    assert (proposal["kind"], proposal["model"], proposal["outcome"]) == ("cuts", "pages and forms 3", "")
     assert [part["step"] for part in proposal["content"]["parts"]] == [steps[0], steps[3]]
     assert proposal["content"]["parts"][1]["why"]
     assert [part["instruction"] for part in proposal["content"]["parts"]] == [
@@ -268,7 +268,7 @@ def test_other_vectors_are_named_in_the_proposal(assignment: Assignment):
 
     encoder = HashEncoder(16)
     proposal = proposing.Proposing(assignment).propose("cuts", encoder.encode, encoder.name)
-    assert proposal.model_name == "pages and forms 2 · hash-16"
+    assert proposal.model_name == "pages and forms 3 · hash-16"
 
 
 def test_pass_rates_are_kept_per_model_and_kind():
@@ -308,7 +308,7 @@ def test_a_campaign_that_asks_a_model_proposes_by_rules_where_that_is_asked_for(
     assignment = make_work(proposer="endpoint")
     assignment.begin()
     browser = Browser(assignment).take()
-    assert browser.post("propose/", {"kind": "cuts", "by": "rules"})["proposal"]["model"] == "pages and forms 2"
+    assert browser.post("propose/", {"kind": "cuts", "by": "rules"})["proposal"]["model"] == "pages and forms 3"
 
 
 @pytest.mark.parametrize("key", ["", "once"])

@@ -136,5 +136,5 @@ def test_where_the_model_cannot_be_asked_rules_propose_by_a_button(app_server, p
     page.keyboard.press("p")
     expect(page.locator("#no-proposal")).to_contain_text("let the campaign propose by rules")
     page.get_by_role("button", name="Propose by rules").click()
-    expect(page.locator("#proposed")).to_contain_text("Proposed by pages and forms 2")
+    expect(page.locator("#proposed")).to_contain_text("Proposed by pages and forms 3")
     expect(page.locator("#no-proposal")).to_be_hidden()

@@ -25,7 +25,7 @@ from annotations.work.decompose.clauses import covered, recorded_tasks
 from annotations.work.decompose.cuts import Face, SeenStep, face_of, propose_cuts
 from annotations.work.rewrite.rewrites import propose_rewrites
 
-EMBEDDED = {Proposal.Kind.CUTS: "pages and forms 2", Proposal.Kind.REWRITE: "repeated words 1"}
+EMBEDDED = {Proposal.Kind.CUTS: "pages and forms 3", Proposal.Kind.REWRITE: "repeated words 1"}
 STAGES = {Proposal.Kind.CUTS: Stage.DECOMPOSE, Proposal.Kind.REWRITE: Stage.REWRITE}
 
 

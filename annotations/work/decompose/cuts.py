@@ -3,20 +3,20 @@ Core.
 
 A boundary between two steps is a likely cut when the page changes there, when a form has just been sent, or when the
 steps before and after it are about different things; within a form that is filled in it is none. Parts of about the
-same length are preferred.
+same length are preferred, and those whose steps have the words of their clauses (`dividing.py`).
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from annotations.text.alike_words import alike, informative, placed_words
 from annotations.text.tfidf import Vectorise, tfidf
 from annotations.work.decompose.clauses import clauses_of, covered, recorded_tasks, slices
+from annotations.work.decompose.dividing import divisions, word_matches
 
 PAGE, FORM, SHIFT = 1.0, 0.8, 0.6  # the most that each sign speaks for a cut
 WITHIN = -2.0  # that a boundary lies within a form: more than the other signs and lengths say there
-UNEVEN = 0.5  # the most that a part counts against its length, at twice or none of the wanted one
 ALIKE_PAGES = 0.6  # share of texts in common from which two recordings show one page
 REASON = 0.3  # from how much on a sign is told as a reason
 SENDING = frozenset(
@@ -25,6 +25,7 @@ SENDING = frozenset(
 )
 ENTERING = frozenset({"TYPE", "SELECT", "CHANGE", "PASTE"})
 FILLING = ENTERING | {"CLICK"}  # what people do in a form: suggestions, dates and boxes are clicked
+Run = tuple[int, int]  # the steps of one task: the first, and where they end
 # Pages are hostile: none of these looks twice at the same characters.
 _TITLE = re.compile(r"<title\b[^<>]*>(?:\s*<text\b[^<>]*>)?([^<]*)", re.IGNORECASE)
 _TEXT = re.compile(r">([^<>]+)<")
@@ -82,16 +83,9 @@ def propose_cuts(
     signs = _signs(steps, vectors or tfidf)
     worth = [sum(sign.values()) for sign in signs]
     runs = list(zip([0, *forced], [*forced, len(steps)], strict=True))
-    most = [min(end - start, len(clauses_of(tasks[steps[start].task]))) for start, end in runs]
-    wanted = min(max(parts, len(runs)), sum(most))
-    places = _best_cuts_of_runs(worth, runs, most, wanted)
-    ends = [*places[1:], len(steps)]
-    asked: dict[int, str] = {}
-    for start, end in runs:
-        own = [(a, b) for a, b in zip(places, ends, strict=True) if start <= a < end]
-        texts = shared_out(tasks[steps[start].task], steps, own)
-        asked |= dict(zip((a for a, _ in own), texts, strict=True))
-    return [CutPart(steps[place].key, _reasons(signs[place], place in forced), asked[place]) for place in places]
+    able = sum(min(end - start, len(clauses_of(tasks[steps[start].task]))) for start, end in runs)
+    divided = _best_division(steps, tasks, worth, runs, min(max(parts, len(runs)), able))
+    return [CutPart(steps[place].key, _reasons(signs[place], place in forced), text) for place, text in divided]
 
 
 def each_clause_once(parts: Sequence[CutPart], steps: Sequence[SeenStep], tasks: Sequence[str]) -> list[CutPart]:
@@ -173,48 +167,32 @@ def _page_change(before: Face | None, after: Face | None) -> float:
     return 0.0 if common >= ALIKE_PAGES else 1.0 - common
 
 
-def _best_cuts_of_runs(
-    worth: Sequence[float], runs: Sequence[tuple[int, int]], most: Sequence[int], parts: int
-) -> list[int]:
-    """The places of the first steps of `parts` parts, at least one and at most `most` of each run (first step, end)."""
-    length = len(worth) / parts
-    best: dict[int, tuple[float, list[int]]] = {0: (0.0, [])}  # parts so far -> worth, first steps
-    for (start, end), limit in zip(runs, most, strict=True):
-        found = dict[int, tuple[float, list[int]]]()
-        for count, (own, cuts) in enumerate(_best_cuts(worth[start:end], limit, length), 1):
-            for before, (value, places) in best.items():
-                total = before + count
-                if total not in found or found[total][0] < value + own:
-                    found[total] = value + own, [*places, start, *(start + cut for cut in cuts)]
+def _best_division(
+    steps: Sequence[SeenStep], tasks: Sequence[str], worth: Sequence[float], runs: Sequence[Run], parts: int
+) -> list[tuple[int, str]]:
+    """The first steps of `parts` parts with their instructions, at least one part of each run."""
+    wanted = len(steps) / parts
+    best: dict[int, tuple[float, list[tuple[int, str]]]] = {0: (0.0, [])}  # parts so far -> worth, first steps
+    for start, end in runs:
+        instruction, own = tasks[steps[start].task], steps[start:end]
+        clauses = clauses_of(instruction)
+        matches = word_matches(clauses, [f"{step.text} {step.value}" for step in own])
+        most = min(len(own), len(clauses), parts - len(runs) + 1)
+        found = dict[int, tuple[float, list[tuple[int, str]]]]()
+        for division in divisions(worth[start:end], matches, most, wanted):
+            texts = _instructions(instruction, [count for _, count in division.parts])
+            said = [(start + first, text) for (first, _), text in zip(division.parts, texts, strict=True)]
+            for before, (value, earlier) in best.items():
+                total = before + len(said)
+                if total not in found or found[total][0] < value + division.worth:
+                    found[total] = value + division.worth, [*earlier, *said]
         best = found
     return best[parts][1]
 
 
-def _best_cuts(worth: Sequence[float], most: int, wanted: float) -> list[tuple[float, list[int]]]:
-    """For 1 … `most` parts, the places of the first steps of parts 2 … n, so that the sum of their worth, less a
-    deduction for other lengths than the wanted one, is greatest; with that sum."""
-    n = len(worth)
-
-    def cost(length: int) -> float:
-        return UNEVEN * min(1.0, ((length - wanted) / wanted) ** 2)
-
-    best = [{end: (-cost(end), 0) for end in range(1, n + 1)}]  # parts so far -> last end -> (worth, its beginning)
-    for count in range(1, most):
-        row = {}
-        for end in range(count + 1, n + 1):
-            options = ((best[-1][cut][0] + worth[cut] - cost(end - cut), cut) for cut in range(count, end))
-            row[end] = max(options, key=lambda option: (option[0], -option[1]))
-        best.append(row)
-    return [(best[last][n][0], _traced(best[: last + 1], n)) for last in range(most)]
-
-
-def _traced(best: Sequence[Mapping[int, tuple[float, int]]], end: int) -> list[int]:
-    """The cuts that led to parts with this end, in order."""
-    cuts = []
-    for row in reversed(best[1:]):
-        end = row[end][1]
-        cuts.append(end)
-    return cuts[::-1]
+def _instructions(instruction: str, counts: Sequence[int]) -> list[str]:
+    """A task's instruction divided among its parts by the number of clauses of each; one part keeps it as it is."""
+    return slices(" ".join(instruction.split()), counts) if len(counts) > 1 else [instruction]
 
 
 def _reasons(sign: dict[str, float], forced: bool) -> tuple[str, ...]:
