@@ -25,7 +25,6 @@ SENDING = frozenset(
 )
 ENTERING = frozenset({"TYPE", "SELECT", "CHANGE", "PASTE"})
 FILLING = ENTERING | {"CLICK"}  # what people do in a form: suggestions, dates and boxes are clicked
-Run = tuple[int, int]  # the steps of one task: the first, and where they end
 # Pages are hostile: none of these looks twice at the same characters.
 _TITLE = re.compile(r"<title\b[^<>]*>(?:\s*<text\b[^<>]*>)?([^<]*)", re.IGNORECASE)
 _TEXT = re.compile(r">([^<>]+)<")
@@ -168,7 +167,7 @@ def _page_change(before: Face | None, after: Face | None) -> float:
 
 
 def _best_division(
-    steps: Sequence[SeenStep], tasks: Sequence[str], worth: Sequence[float], runs: Sequence[Run], parts: int
+    steps: Sequence[SeenStep], tasks: Sequence[str], worth: Sequence[float], runs: Sequence[tuple[int, int]], parts: int
 ) -> list[tuple[int, str]]:
     """The first steps of `parts` parts with their instructions, at least one part of each run."""
     wanted = len(steps) / parts

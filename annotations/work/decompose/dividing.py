@@ -20,7 +20,7 @@ SAME_WORDS = 1.5  # that a word of a clause stands in the steps of its part, and
 IMPOSSIBLE = -1e9
 
 
-class Division(NamedTuple):
+class DividedTask(NamedTuple):
     """What a division is worth, and of each part its first step and the number of its clauses."""
 
     worth: float
@@ -41,7 +41,7 @@ def word_matches(clauses: Sequence[str], steps: Sequence[str]) -> NDArray[np.flo
     return found
 
 
-def divisions(worth: Sequence[float], matches: NDArray[np.float64], most: int, wanted: float) -> list[Division]:
+def divisions(worth: Sequence[float], matches: NDArray[np.float64], most: int, wanted: float) -> list[DividedTask]:
     """The best division into each of 1 … `most` parts. `worth[step]`: of a cut before the step; `wanted`: the length
     that parts should have. No more parts than steps or clauses can be asked for."""
     clauses, steps = matches.shape
@@ -60,7 +60,7 @@ def divisions(worth: Sequence[float], matches: NDArray[np.float64], most: int, w
             following[end] = ways.max(0)
         tables.append(following)
         begun.append(firsts)
-    return [Division(float(tables[n][-1, -1]), _traced(tables, begun[:n], inside)) for n in range(1, most + 1)]
+    return [DividedTask(float(tables[n][-1, -1]), _traced(tables, begun[:n], inside)) for n in range(1, most + 1)]
 
 
 def _ways(
