@@ -2,12 +2,14 @@
 agrees."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from django.db import transaction
 
 from annotations.access import rules
+from annotations.corpus.correct.pickable import ClickedMeaning, meaning_of_clicks, names_of
 from annotations.corpus.correct.sensible import GoldFault, fault_on_page
 from annotations.corpus.store import NewGold
 from annotations.datasets.records import CandidateRecord
@@ -17,8 +19,8 @@ from annotations.models.accounts.projects import Account
 from annotations.models.corpus.candidates import pack_candidates
 from annotations.sandbox import page_questions
 
-SHOWN = 300  # elements that may be chosen; a page has hundreds
 MAX_VALUE = 2_000
+CONTROLS = frozenset({"a", "button", "input", "select", "textarea"})
 
 on_done: list[Callable[[], None]] = []
 """Called when a correction is done, by what follows gold in higher apps."""
@@ -77,7 +79,7 @@ class GoldDesk:
         self.step = step
         positives, negatives = step.candidate_records()
         self.listed: dict[str, CandidateRecord] = {one.node_id: one for one in (*positives, *negatives)}
-        page = _rows(step.snapshot.html) if step.snapshot else []
+        page = self.rows = _rows(step.snapshot.html) if step.snapshot else []
         self.labels: dict[str, str] = {str(row[1]): str(row[3]) for row in page if row[1]}
         # A source that lists no candidates lets every element be ranked.
         of_page = {str(row[1]): CandidateRecord(str(row[1]), str(row[2])) for row in page if row[1]}
@@ -85,14 +87,23 @@ class GoldDesk:
 
     def choices(self) -> list[GoldChoice]:
         """The elements to choose from, gold first, then in the order of the page: the step's candidates; where the
-        source lists none, the elements of the page that have a text."""
+        source lists none, the elements of the page that have a text, and its controls."""
         gold, order = set(self.step.gold_ids()), {node: place for place, node in enumerate(self.labels)}
         found = [
-            GoldChoice(node, one.tag, self.labels.get(node, ""), node in gold)
+            GoldChoice(node, one.tag, self.names.get(node, ""), node in gold)
             for node, one in self.candidates.items()
-            if self.listed or node in gold or self.labels.get(node)
+            if self.listed or node in gold or self.labels.get(node) or one.tag in CONTROLS
         ]
-        return sorted(found, key=lambda one: (not one.is_gold, order.get(one.node_id, len(order))))[:SHOWN]
+        return sorted(found, key=lambda one: (not one.is_gold, order.get(one.node_id, len(order))))
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """What people call the elements of the page."""
+        return names_of(self.rows)
+
+    def meaning_of_clicks(self, choices: Sequence[GoldChoice]) -> ClickedMeaning:
+        """Which of these choices a click on an element of the page means."""
+        return meaning_of_clicks(self.rows, {one.node_id for one in choices})
 
     def gold(self) -> dict[str, Any]:
         """The step's gold as a correction keeps it."""

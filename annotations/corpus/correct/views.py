@@ -1,5 +1,8 @@
 """Pages of corrections: the queue of a person's projects, and one step whose gold is corrected or verified."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -11,11 +14,14 @@ from annotations.access.people import signed_in
 from annotations.corpus.correct import correcting
 from annotations.corpus.correct.turn_views import SAID as WORDING_SAID
 from annotations.corpus.correct.turn_views import ask_again, asked_of_step, carried_out, turn_corrections, written
+from annotations.dom.marks import Mark
 from annotations.models import Correction, CorrectionRefused, Operation
+from annotations.pages.snapshot_host import page_address
 from annotations.paging import page_of
 
 PLACE = "step__turn__conversation"
 TURNS_SHOWN = 100
+LISTED = 300  # elements of a page that are listed where no script runs, which finds all of them by their words
 
 
 def _visible(request: HttpRequest) -> QuerySet[Correction]:
@@ -48,14 +54,16 @@ def correction(request: HttpRequest, pk: int) -> HttpResponse:
             return redirect("correction", pk)
         found = get_object_or_404(_visible(request), pk=pk)
     desk = correcting.GoldDesk(found.step)
+    choices = desk.choices() if found.state in Correction.UNFINISHED else []
     context = {
         "correction": found,
         "conversation": found.step.turn.conversation,
         "gold": found.before or desk.gold(),
-        "choices": desk.choices() if found.state in Correction.UNFINISHED else [],
+        "choices": choices[:LISTED],
+        "beside": _beside(request, correcting.CorrectionDesk(found), desk, choices),
         "operations": Operation.choices,
-        "proposed_label": desk.labels.get(found.node_id, ""),
-        "suggested_label": desk.labels.get(found.suggested.get("node_id", ""), ""),
+        "proposed_label": desk.names.get(found.node_id, ""),
+        "suggested_label": desk.names.get(found.suggested.get("node_id", ""), ""),
         "asked": correcting.CorrectionDesk(found).start() | written(request, PROPOSAL),
         "wrong": wrong,
         "may_correct": found.state in Correction.UNFINISHED and rules.can(request.user, "annotate", project),
@@ -66,6 +74,29 @@ def correction(request: HttpRequest, pk: int) -> HttpResponse:
         "release": found.released_in(),
     }
     return render(request, "annotations/correction.html", context)
+
+
+def _beside(
+    request: HttpRequest,
+    in_hand: correcting.CorrectionDesk,
+    desk: correcting.GoldDesk,
+    choices: Sequence[correcting.GoldChoice],
+) -> dict[str, Any] | None:
+    """The recorded page with its gold and what is proposed, and what its script needs to let an element be chosen on
+    it; None where the step has no page. Whoever sees the correction sees the step's gold (`_visible`)."""
+    found, shown = in_hand.correction, desk.step.shown_snapshot()
+    if shown is None:
+        return None
+    marks = [Mark(node, "gold") for node in desk.step.gold_ids()]
+    if found.node_id and found.state in Correction.UNFINISHED:
+        marks.append(Mark(found.node_id, "predicted", "proposed"))
+    replaced = found.before.get("node_ids", []) if found.state == Correction.State.DONE else []
+    marks += [Mark(node, "changed", "gold before") for node in replaced if node not in desk.step.gold_ids()]
+    return {
+        "view": page_address(request, shown, marks).as_dict(),
+        "elements": [[one.node_id, one.tag, one.label, one.is_gold] for one in choices],
+        **desk.meaning_of_clicks(choices)._asdict(),
+    }
 
 
 @require_POST
