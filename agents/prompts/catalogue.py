@@ -62,6 +62,7 @@ TEXTS: dict[str, TextKind] = {
     ),
     "value_only": _kind("asks the same without what it leads to", "messages", "objective previous observation action"),
     "imagined_action": _kind("asks for an action on an imagined page", "messages", "objective previous observation"),
+    "imagined_page": _kind("shows a page with what is expected to have changed on it", filled="observation change"),
     "transition_refine": _kind("asks for the key changes of a page", "messages", "added removed changed"),
     "transition_describe": _kind(
         "asks for a transition in words, as if it were predicted",

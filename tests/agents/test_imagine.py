@@ -347,7 +347,13 @@ def test_two_actions_in_a_row_are_imagined():
     assert sum("You know how" in text for text in texts) == 4
     second = [text for text in texts if "CURRENT ACTION: CLICK the link Back" in text]
     assert len(second) == 2
-    assert any("CURRENT OBSERVATION:\nThe expected effect is that CLICK on [11]" in text for text in second)
+    for text in second:
+        seen = text.partition("CURRENT OBSERVATION:")[2]
+        assert "[11] button" in seen, "elements that may be acted on are still shown"
+        assert "EXPECTED SINCE THEN, and not yet shown above:\nThe expected effect is that CLICK on [1" in seen
+    (asked, *_) = (text for text in texts if "name the single action" in text)
+    assert "[11] button" in asked
+    assert "The expected effect is that" in asked
     assert decision.branches[0].prediction.count("The expected effect is that") == 2
     assert "imagined_action" in decision.trace["imagine"]["prompts"]
 
@@ -442,6 +448,17 @@ def test_an_action_whose_value_nobody_can_read_is_told_so_and_loses_against_one_
     decision, _ = decided(sampled(RESERVE, RESERVE, IMPRINT, values=values), "wma", plan__samples="3")
     assert decision.actions == (IMPRINT,)
     assert [branch.value for branch in decision.branches] == [None, 1.0]
+    noted = decision.trace["imagine"]
+    assert (noted["graded"], noted["ungraded"]) == ([["who knows"] * 3, ["[Score]: 1"] * 3], [20, 0])
+
+
+def test_grades_that_the_published_way_of_reading_misses_are_counted_as_not_read():
+    """A score that is written without its colon is 0 there, which nobody has given."""
+    values = {"CLICK on [11]": ["[Score] 4"], "CLICK on [13]": ["[Score]: 1"]}
+    reply = sampled(RESERVE, RESERVE, IMPRINT, values=values)
+    decision, _ = decided(reply, "wma", plan__samples="3", preset="faithful")
+    assert [branch.value for branch in decision.branches] == [0.0, 1.0]
+    assert decision.trace["imagine"]["ungraded"] == [20, 0]
 
 
 def test_an_outcome_that_cannot_be_read_is_noted_at_the_step():

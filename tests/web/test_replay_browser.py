@@ -491,6 +491,18 @@ def test_actions_stand_in_the_order_in_which_they_were_compared_with_what_weighe
     expect(side.locator(".branch .n")).to_have_text(["0.36", "0.09"])
     expect(side.locator(".branch").first.locator(".tag")).to_have_text("chosen")
     expect(side.locator("p.faint.predicted")).to_have_text(["value 0.40 · 80 % sure", "value 0.90 · 25 % sure"])
+    graded = {"graded": [["[Score] 4", "[Score]: 4"], ["[Score]: 2"]], "ungraded": [1, 0]}
+    graded["scores"] = [[0, 4], [2]]
+    usage = {"calls": 3, "prompt_tokens": 1_200, "completion_tokens": 40, "cost": 0.0}
+    row.trace |= {"imagine": {**graded, "usage": usage}}
+    row.calls, row.prompt_tokens, row.completion_tokens = 4, 1_500, 50
+    row.save(update_fields=["trace", "calls", "prompt_tokens", "completion_tokens"])
+    at(0)
+    expect(side.locator("p.faint.predicted")).to_have_text(["1 of 2 grades not readable"])
+    expect(side.locator("h2", has_text="imagine")).to_contain_text("2 considered · 1,200 + 40 tokens · 3 calls")
+    expect(side.locator("h2", has_text="plan")).to_contain_text("300 + 10 tokens · 1 call")
+    side.get_by_text("How it was graded").first.click()
+    expect(side.locator("pre", has_text="[Score] 4")).to_be_visible()
     row.trace |= {"imagine": {"ratings": [math.log(0.36)]}}  # one action could not be valued
     row.save(update_fields=["trace"])
     at(0)

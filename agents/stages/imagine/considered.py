@@ -29,6 +29,8 @@ class Considered:
     is_unread: bool = False  # an answer of the world model named no outcome
     prediction: Prediction | None = None  # by past transitions
     score: Valuation = NO_SCORE
+    graded: Sequence[str] = ()  # the answers that the score was read from, unreadable ones first
+    ungraded: int = 0  # of them, those in which no grade was found
 
     def rating(self, share_weight: float) -> float:
         """What actions are compared by: the value alone, or with `share_weight` also how probable the action was.

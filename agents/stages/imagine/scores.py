@@ -64,6 +64,11 @@ def corrected(answers: Sequence[str]) -> Valuation:
     return Valuation(_mean(valid).mean if valid else None, tuple(read))
 
 
+def is_graded(answer: str) -> bool:
+    """Whether an answer states any number as its score, in whatever spelling."""
+    return bool(_stated(answer))
+
+
 def progress(answers: Sequence[str]) -> Valuation:
     """0 to 1 in any usual spelling, given last; answers that cannot be read are left out of the mean."""
     read = [_fraction(found[-1].rstrip(".")) if (found := _stated(answer)) else None for answer in answers]

@@ -6,7 +6,7 @@ from typing import ClassVar
 from agents.recipes.literature import Recipe
 from agents.stages.imagine.considered import Considered
 from agents.stages.imagine.model_questions import Asking
-from agents.stages.imagine.scores import PROGRESS, READINGS, Valuation, progress
+from agents.stages.imagine.scores import PROGRESS, READINGS, Valuation, is_graded, progress
 from agents.stages.kind import Beside, CannotRun, Parts, StageKind, unless
 from agents.stages.known import imagines_several, kinds
 from agents.stages.models import lacking_model
@@ -79,10 +79,20 @@ class AskedValue(Valuing):
         read, samples = self._reading(), imagine.value_samples if imagine.temperature else 1
         for one, answer in zip(considered, self.asking.answers(text, asked, samples), strict=True):
             one.score = read(answer.texts)
+            unread = [self._is_ungraded(*said) for said in zip(answer.texts, one.score.each, strict=True)]
+            one.ungraded = sum(unread)
+            one.graded = [
+                text for _, text in sorted(zip(unread, answer.texts, strict=True), key=lambda said: not said[0])
+            ]
 
     def _reading(self) -> Callable[[Sequence[str]], Valuation]:
         """How its answers become one score."""
         return READINGS[self.recipe.preset]
+
+    def _is_ungraded(self, answer: str, grade: float | None) -> bool:
+        """Whether no grade was read from an answer: grades begin at 1, and the published way reads 0 where it finds
+        none."""
+        return not grade
 
 
 class ProgressValue(AskedValue):
@@ -110,6 +120,9 @@ class ProgressValue(AskedValue):
 
     def _reading(self) -> Callable[[Sequence[str]], Valuation]:
         return PROGRESS[self.recipe.imagine.loop] if self.recipe.preset == "faithful" else progress
+
+    def _is_ungraded(self, answer: str, grade: float | None) -> bool:
+        return not grade and not is_graded(answer)
 
 
 class TransitionValue(Valuing):

@@ -20,6 +20,8 @@ from annotations.dom.accessibility import accessibility_tree
 from annotations.dom.limits import PageError
 from annotations.dom.webarena import pruned
 
+ANSWERS_KEPT = 3  # of the value function, of each action in a trace: some draw twenty
+MOST_SAID = 1_000  # characters of one of them, the last, as grades end answers
 UNREAD = "the world model's answer could not be read"
 WORLD_TEXTS = ("world_model", "world_model_page")  # texts that ask for the change, and for the whole page
 VALUED = ("value", "share_weight")
@@ -163,6 +165,9 @@ class Imagining(Choosing):
             state.note("imagine", ratings=[round(rating, 4) for rating in ratings if math.isfinite(rating)])
         if unread := sum(one.is_unread for one in found):
             state.note("imagine", unread=unread)
+        if any(one.graded for one in found):
+            state.note("imagine", graded=[[text[-MOST_SAID:] for text in one.graded[:ANSWERS_KEPT]] for one in found])
+            state.note("imagine", ungraded=[one.ungraded for one in found])
         state.close(taken)
         state.branches = tuple(
             self.branch(
@@ -237,6 +242,8 @@ class WorldModel(OnCutPages):
     @classmethod
     def texts(cls, recipe: Recipe) -> frozenset[str]:
         further = {"imagined_action"} if recipe.imagine.depth > 1 else set()
+        if further and recipe.imagine.predicts != "page":
+            further.add("imagined_page")
         return super().texts(recipe) | {world_text(recipe)} | further
 
     def imagine(self, considered: Sequence[Considered]) -> None:
@@ -249,7 +256,7 @@ class WorldModel(OnCutPages):
         asked = [
             (
                 one.state,
-                one.filled(observation=one.expected or one.page, action=one.next_action or one.words)
+                one.filled(observation=self._imagined(one), action=one.next_action or one.words)
                 | ({"previous": one.done} if one.done else {}),
             )
             for one in considered
@@ -262,12 +269,21 @@ class WorldModel(OnCutPages):
             else:
                 one.expected = "\n".join(part for part in (one.expected, one.next_action, predicted) if part)
 
+    def _imagined(self, one: Considered) -> str:
+        """The page as far as it is imagined: the predicted one, or that of the step with what is expected since, as a
+        sentence alone names no element that could be acted on."""
+        if not one.expected or self.recipe.imagine.predicts == "page":
+            return one.expected or one.page
+        return self.parts.words.prompt("imagined_page").fill(observation=one.page, change=one.expected)
+
     def _go_on(self, considered: Sequence[Considered]) -> None:
         """Ask which action would follow on each imagined page."""
         for one in considered:
             so_far = [one.done or previous(one.state), one.next_action or one.words]
             one.done = "\n".join(line for line in so_far if line != NOTHING_DONE)
-        asked = [(one.state, one.filled(observation=one.expected or "") | {"previous": one.done}) for one in considered]
+        asked = [
+            (one.state, one.filled(observation=self._imagined(one)) | {"previous": one.done}) for one in considered
+        ]
         for one, answer in zip(considered, self.asking.answers("imagined_action", asked), strict=True):
             one.next_action = answer.text.strip()
 

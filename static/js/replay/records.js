@@ -12,6 +12,7 @@ const SHOWN = {
   simplify: ["kept", "text"],
   compose: ["prompt"],
   plan: ["reply", "why", "rounds", "kept"],
+  imagine: ["graded", "ungraded"],
   act: ["representation"],
 };
 
@@ -183,9 +184,10 @@ export function overruled(branches, done) {
 
 /** Branches, the best first, each with what it was compared by: its value, or that weighed with how probable the planner
  * found the action, as the trace of the stage has it in the order of the branches.
- * @param {any[]} branches @param {{ratings?: number[], confidences?: number[]} | undefined} traced */
+ * @param {any[]} branches
+ * @param {{ratings?: number[], confidences?: number[], graded?: string[][], ungraded?: number[], scores?: any[][]} | undefined} traced */
 export function compared(branches, traced) {
-  const { ratings = [], confidences = [] } = traced ?? {};
+  const { ratings = [], confidences = [], graded = [], ungraded = [], scores = [] } = traced ?? {};
   const isWeighed = ratings.length === branches.length;
   const isSure = confidences.length === branches.length;
   return branches
@@ -193,8 +195,10 @@ export function compared(branches, traced) {
       const rating = isWeighed ? Math.exp(ratings[place]) : branch.value;
       const value = branch.value === null ? "" : `value ${branch.value.toFixed(2)}`;
       const sure = isSure && branch.prediction ? `${Math.round(100 * confidences[place])} % sure` : "";
-      const beside = [isWeighed ? value : "", sure].filter(Boolean).join(" · ");
-      return { branch, rating, isWeighed, beside };
+      const answers = graded[place] ?? [];
+      const lost = ungraded[place] ? `${ungraded[place]} of ${amount(scores[place].length, "grade")} not readable` : "";
+      const beside = [isWeighed ? value : "", sure, lost].filter(Boolean).join(" · ");
+      return { branch, rating, isWeighed, beside, answers };
     })
     .toSorted((one, other) => (other.rating ?? -Infinity) - (one.rating ?? -Infinity));
 }

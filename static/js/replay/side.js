@@ -268,9 +268,14 @@ export class SidePane {
 
   /** @param {Record<string, any>} detail */
   #plan({ trace, calls, prompt_tokens: asked, completion_tokens: answered }) {
-    const used = calls
-      ? `${asked.toLocaleString("en")} + ${amount(answered, "token")} · ${amount(calls, "call")}`
-      : "no model call";
+    // What imagining asked stands with it.
+    const other = trace.imagine?.usage ?? { calls: 0, prompt_tokens: 0, completion_tokens: 0 };
+    const own = {
+      calls: calls - other.calls,
+      prompt_tokens: asked - other.prompt_tokens,
+      completion_tokens: answered - other.completion_tokens,
+    };
+    const used = own.calls ? spent(own) : "no model call";
     const { reply, why, rounds, samples = [], left_out: leftOut } = trace.plan ?? {};
     const shown = [];
     if (leftOut) shown.push(make("p.faint", {}, leftOut));
@@ -289,25 +294,32 @@ export class SidePane {
   /** What was considered, the best first, and what was predicted of each. @param {Record<string, any>} detail */
   #imagine({ branches, action_repr: done, trace }) {
     if (!branches.length) return [];
-    const rows = compared(branches, trace.imagine).map(({ branch, rating, isWeighed, beside: said }) => {
-      const name = branch.representation || [branch.action.operation, branch.action.value].filter(Boolean).join(" ");
-      const title = isWeighed
-        ? "Value, weighed with the planner’s own share of the action"
-        : "Value of what was predicted";
-      const head = make(
-        "div.branch",
-        {},
-        make("span.n", { title }, rating === null ? "–" : rating.toFixed(2)),
-        make("span.clip", { title: name }, name),
-        ...choice(branch, branches).map((words) => make("span.tag.predicted", {}, words)),
-      );
-      this.#point(head, branch.action.node_id);
-      const predicted = branch.prediction ? prediction("p.muted.predicted", branch.prediction) : null;
-      return make("div", {}, head, said ? make("p.faint.predicted", {}, said) : null, predicted);
-    });
+    const rows = compared(branches, trace.imagine).map(
+      ({ branch, rating, isWeighed, beside: said, answers }, place) => {
+        const name = branch.representation || [branch.action.operation, branch.action.value].filter(Boolean).join(" ");
+        const title = isWeighed
+          ? "Value, weighed with the planner’s own share of the action"
+          : "Value of what was predicted";
+        const head = make(
+          "div.branch",
+          {},
+          make("span.n", { title }, rating === null ? "–" : rating.toFixed(2)),
+          make("span.clip", { title: name }, name),
+          ...choice(branch, branches).map((words) => make("span.tag.predicted", {}, words)),
+        );
+        this.#point(head, branch.action.node_id);
+        const predicted = branch.prediction ? prediction("p.muted.predicted", branch.prediction) : null;
+        const texts = answers.map((/** @type {string} */ text) => make("pre", {}, asText(text)));
+        const graded = texts.length
+          ? folded(`graded ${place}`, "How it was graded", make("div", {}, ...texts), this.open)
+          : null;
+        return make("div", {}, head, said ? make("p.faint.predicted", {}, said) : null, predicted, graded);
+      },
+    );
     const best = branches.find((/** @type {any} */ branch) => branch.by_value);
     const other = best && !best.chosen ? make("p.note", {}, overruled(branches, done)) : null;
-    return [stagePanel("imagine", `${branches.length} considered`, other, ...rows)];
+    const note = [`${branches.length} considered`, trace.imagine?.usage?.calls ? spent(trace.imagine.usage) : ""];
+    return [stagePanel("imagine", note.filter(Boolean).join(" · "), other, ...rows)];
   }
 
   /** What really happened to the page, read when it is opened, beside what was predicted: of the recorded action, or, of
@@ -321,6 +333,8 @@ export class SidePane {
     );
     const told = foreseen && prediction("p.predicted", foreseen.prediction);
     const shown = told ? beside("Predicted", told, "Happened", content) : content;
+    // Who is asked to judge a prediction compares it with what happened: nothing has to be opened for that.
+    if (foreseen && new URLSearchParams(location.search).has("queue")) this.open.add("changes");
     const opened = folded("changes", "Elements by which the next page differs", shown, this.open);
     const address = step ? `/steps/${step}/changes/` : `${this.store.url}steps/${seq}/changes/`;
     opened.addEventListener("toggle", () => opened.open && this.#compare(content, address));
@@ -351,4 +365,9 @@ export class SidePane {
     const took = `${(milliseconds / 1000).toFixed(3)} s ${whose}${call ? ` · call ${call + 1}` : ""}`;
     return section("Stages", took, ...rows);
   }
+}
+
+/** Tokens and calls of a model. @param {{calls: number, prompt_tokens: number, completion_tokens: number}} usage */
+function spent({ calls, prompt_tokens: asked, completion_tokens: answered }) {
+  return `${asked.toLocaleString("en")} + ${amount(answered, "token")} · ${amount(calls, "call")}`;
 }
