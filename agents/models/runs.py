@@ -50,6 +50,11 @@ class RunQuerySet(models.QuerySet["Run"]):
         """Runs that wait for workers or are under way."""
         return self.filter(state__in=Run.OPEN)
 
+    def of_same_work(self, run: "Run") -> Self:
+        """Finished runs on the conversations that a run decides, the newest first."""
+        same = {name: getattr(run, name) for name in ("dataset", "split", "limit", "websites")}
+        return self.filter(**same, state=Run.State.DONE).order_by("-pk")
+
     def resumable(self) -> Self:
         """Runs that ended without all of their results."""
         return self.filter(state__in=[Run.State.CANCELLED, Run.State.FAILED, Run.State.DONE_WITH_ERRORS])

@@ -83,6 +83,10 @@ class TrajectoryStepQuerySet(models.QuerySet["TrajectoryStep"]):
         best = [{"by_value": True, "chosen": False}]
         return self.filter(branches__contains=best)
 
+    def that_guard_would_hold(self) -> Self:
+        """Steps whose action the guard calls risky; recorded steps are held up by nothing."""
+        return self.filter(trace__act__held__isnull=False)
+
     def with_representation(self) -> Self:
         """Steps with `representation`, their action in words, read without the rest of the trace."""
         return self.annotate(representation=KT("trace__act__representation"))

@@ -3,13 +3,13 @@
 from typing import Any
 
 from django.core.paginator import Page
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
 from agents.cookbook import saved
 from agents.models import Run
+from agents.models.runs import RunQuerySet
 from agents.recipes import differences, literature
 from agents.runs import writers
 from agents.runs.finding import find_steps
@@ -33,6 +33,8 @@ def run(request: HttpRequest, pk: int) -> HttpResponse:
     order = "worst" if gold and request.GET.get("order") == "worst" else "conversation"
     recipe = literature.readable(found.recipe)
     overrules = recipe is not None and may_overrule(recipe)
+    guards = recipe is not None and recipe.act.guard != "none" and not found.dataset.is_live
+    parents = _visible(request).of_same_work(found).filter(recipe_name=recipe.parent) if recipe else Run.objects.none()
     context = {
         "run": found,
         "live": found.progress(),
@@ -45,6 +47,8 @@ def run(request: HttpRequest, pk: int) -> HttpResponse:
         "gold": gold,
         "ranks_only": ranks_only(found.recipe),
         "overruled": found.steps.overruled().count() if gold and overrules else None,
+        "would_hold": found.steps.that_guard_would_hold().count() if gold and guards else None,
+        "varied": parents.first(),
         "found": find_steps(signed_in(request), found, request.GET.get("find", "")) if gold else None,
         "error": rights.message(found.error, found.dataset.project_id, found.split),
     }
@@ -65,6 +69,6 @@ def _page_of(request: HttpRequest, found: Run, order: str) -> Page[Any]:
     return page
 
 
-def _visible(request: HttpRequest) -> QuerySet[Run]:
+def _visible(request: HttpRequest) -> RunQuerySet:
     rows = Run.objects.with_progress().select_related("dataset__project", "created_by")
     return rules.visible(request.user, rows)

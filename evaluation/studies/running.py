@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -78,7 +78,9 @@ def create_study(
     with transaction.atomic():
         study = Study.objects.create(
             project=dataset.project,
-            name=(name or f"{', '.join(recipes)} on {dataset.name}")[:200],
+            name=(name or _name_of(recipes, dataset, {**({"preset": preset} if preset else {}), **(overrides or {})}))[
+                :200
+            ],
             preset=chosen[0].preset,
             created_by=user,
             **Study.budget_fields(**(budget or {})),
@@ -88,6 +90,14 @@ def create_study(
             if publish:
                 publish_on_commit(run.shards.waiting())
     return study
+
+
+def _name_of(recipes: Sequence[str], dataset: Dataset, changes: Mapping[str, str]) -> str:
+    """What a study is called that nobody has named: its recipes and data, and what was changed, as others on the same
+    data are called alike else."""
+    return " · ".join(
+        [f"{', '.join(recipes)} on {dataset.name}", *(f"{key}={value}" for key, value in changes.items())]
+    )
 
 
 def planned_recipe(user: Account, name: str, preset: str, dataset: Dataset, split: str) -> "literature.Recipe":

@@ -649,3 +649,25 @@ def test_pages_count_where_another_action_was_done_than_was_chosen_by_value() ->
     run.save(update_fields=["recipe"])
     assert Overruled.in_run(run) is None
     assert client.get(f"/runs/{run.pk}/").context["overruled"] is None
+
+
+def test_a_run_leads_to_the_one_that_it_varies_and_says_what_the_guard_would_hold() -> None:
+    study, run = make_study()
+    recipe = literature.override(literature.get("grounded-world-model"), {"act.guard": "policy"})
+    run.recipe, run.recipe_name, run.state = literature.to_dict(recipe), recipe.name, Run.State.DONE
+    run.save(update_fields=["recipe", "recipe_name", "state"])
+    client = study_client(study)
+    page = client.get(f"/runs/{run.pk}/")
+    assert (page.context["varied"], page.context["would_hold"]) == (None, 0)
+    assert "would hold 0 of" in source(page)
+    step = run.steps.order_by("seq").first()
+    step.trace = {"act": {"held": {"kind": "pay", "why": "says Pay", "by": "page", "sure": 1.0}}}
+    step.save(update_fields=["trace"])
+    others = [
+        factories.make_run(run.dataset, recipe_name="grounded", split=split) for split in (run.split, "elsewhere")
+    ]
+    Run.objects.filter(pk__in=[one.pk for one in others]).update(state=Run.State.DONE, limit=run.limit)
+    page = client.get(f"/runs/{run.pk}/")
+    assert (page.context["varied"], page.context["would_hold"]) == (others[0], 1)
+    assert f"?runs={others[0].pk},{run.pk}" in source(page)
+    assert page.status_code == client.get(f"/compare/?runs={others[0].pk},{run.pk}").status_code == 200
