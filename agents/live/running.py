@@ -233,8 +233,7 @@ class LiveRun:
                 self.browsers.stored += len(acting.outcomes)
                 if self._is_over(acting):
                     over.append(acting)
-                    acting.keep_last_page()
-                    acting.episode.trajectory.end_episode()
+                    acting.end_episode()
                     keep_shown(acting.episode.reached, acting.episode.trajectory)
                     for drive in Drive.objects.of([acting.episode.trajectory.pk]).values():  # known here or not
                         drive.end(Drive.State.OVER)

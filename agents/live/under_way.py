@@ -235,10 +235,11 @@ class ActingEpisode:
         if self.ends_turn:
             self.episode.go_on()
 
-    def keep_last_page(self) -> None:
-        """Store the page that the episode ends with. After a decision that did nothing it is the one before it."""
+    def end_episode(self) -> None:
+        """End the episode, with the page that its last action led to; a decision that did nothing led to none."""
         if self.after is not None and self.after.html:
             Episode(self.episode.trajectory, self.episode.turn).end_with(self.after.html, self.after.elements)
+        self.episode.trajectory.end_episode()
 
 
 @dataclass

@@ -36,6 +36,9 @@ class RunTally(Tally):
         return f"run {self.run_id}: {self.done:+}"
 
 
+MODEL_USER = "dataset__live__user__connection"  # of a live run
+
+
 class RunQuerySet(models.QuerySet["Run"]):
     def with_progress(self) -> Self:
         """Runs with `done` and `failed`, their stored steps and those in which the agent reported an error."""
@@ -45,6 +48,13 @@ class RunQuerySet(models.QuerySet["Run"]):
     def with_stored(self) -> Self:
         """Runs with `stored`, the number of their steps that are stored."""
         return self.annotate(stored=RunTally.total("done", run=OuterRef("pk")))
+
+    def with_user_of(self, dataset: Dataset) -> Self:
+        """Those whose episodes have the same language model as their user, or all have none; where there are none, all
+        of the runs."""
+        name = dataset.model_user
+        same = self.filter(**{MODEL_USER: name}) if name else self.exclude(dataset__live__has_key="user")
+        return same if same.exists() else self
 
     def open(self) -> Self:
         """Runs that wait for workers or are under way."""

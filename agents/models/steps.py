@@ -161,35 +161,20 @@ class TrajectoryStep(models.Model):
         help_text="Empty: no recorded path.",
     )
     turn = models.ForeignKey(
-        Turn,
-        models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="+",
-        help_text="Whose instruction was followed, without a recorded path.",
+        Turn, models.PROTECT, null=True, blank=True, related_name="+", help_text="Whose instruction it followed, then."
     )
     snapshot = models.ForeignKey(
         Snapshot, models.PROTECT, null=True, blank=True, related_name="+", help_text="Its own page, likewise."
     )
     snapshot_after = models.ForeignKey(
-        Snapshot,
-        models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="+",
-        help_text="The page at the end, of an episode's last step: no later one shows it.",
+        Snapshot, models.PROTECT, null=True, blank=True, related_name="+", help_text="The page at an episode's end."
     )
     url = models.TextField(blank=True)
     happened_at = models.DateTimeField(null=True, blank=True)
     reward = models.FloatField(null=True, blank=True)
     outcome = models.TextField(blank=True, help_text="What came of the action, in the environment's words.")
     done_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="+",
-        help_text="Who acted in the agent's place. Empty: the agent.",
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, blank=True, related_name="+", help_text="Empty: the agent."
     )
     branches = models.JSONField(default=list, blank=True, help_text="Actions considered, and what was predicted.")
     seq = models.PositiveIntegerField()

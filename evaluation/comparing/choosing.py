@@ -13,7 +13,6 @@ from annotations.access import rules
 from annotations.access.rules import Rights, User
 from annotations.text.amounts import whole
 from evaluation.comparing.steps import LETTERS, MOST_RUNS
-from evaluation.models import ReviewedRun
 
 TOLD = 8  # of what is not compared
 OFFERED = 60  # newest runs in the list to choose from
@@ -63,13 +62,6 @@ def lettered(runs: Sequence[Run]) -> list[dict[str, Any]]:
 def tells_gold(rights: Rights, runs: Sequence[Run]) -> bool:
     """Whether the user may know which of the runs' steps are right."""
     return all(rights.sees_gold(run.dataset.project_id, run.split) for run in runs)
-
-
-def judged_otherwise(runs: Sequence[Run]) -> list[ReviewedRun]:
-    """Of each run where reviews and corrections judge a step otherwise than its numbers here, in how many."""
-    found = {row.run_id: row for row in ReviewedRun.objects.filter(run__in=runs)}
-    rows = [found[run.pk] for run in runs if run.pk in found]
-    return [row for row in rows if row.accepted or row.left_out or row.corrected]
 
 
 def query_of(pks: Sequence[int]) -> str:

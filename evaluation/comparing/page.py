@@ -17,9 +17,10 @@ from annotations.dom.marks import Mark
 from annotations.models import Conversation, Step
 from annotations.paging import page_of
 from annotations.text.amounts import whole
-from evaluation.comparing.choosing import judged_otherwise, query_of, tells_gold
+from evaluation.comparing.choosing import query_of, tells_gold
 from evaluation.comparing.prompts import prompt_changes
 from evaluation.comparing.steps import SLICED_BY, ComparedPlace, DifferenceSlice, RunDifferences, places
+from evaluation.models import ReviewedRun
 
 TOP = 5  # candidates that are shown of each run
 
@@ -38,7 +39,7 @@ def differences(request: HttpRequest, runs: Sequence[Run]) -> dict[str, Any]:
         "page": page,
         "rows": [(named[row.conversation], row) for row in page if row.conversation in named],
         "gold": gold,
-        "reviewed": judged_otherwise(runs) if gold else [],
+        "reviewed": ReviewedRun.objects.judged_otherwise(runs) if gold else [],
         "query": query_of([run.pk for run in runs]),
     }
 
@@ -67,7 +68,7 @@ def step_context(
         "columns": details,
         "first_difference": next((row.seq for row in rows if row.differs), None),
         "has_gold": any(row.gold for row in rows),
-        "reviewed": judged_otherwise([one.run for one in trajectories if one is not None]),
+        "reviewed": ReviewedRun.objects.judged_otherwise([one.run for one in trajectories if one]),
         "links": _links(request, conversation, rows, place),
         "frames": _frames(request, conversation, place, details),
         "count": {"differs": sum(row.differs for row in rows), "splits": sum(row.splits for row in rows)},

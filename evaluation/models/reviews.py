@@ -2,6 +2,7 @@
 (`evaluation.scores.reviewed`)."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Self
 
 from django.conf import settings
@@ -300,6 +301,14 @@ class Review(models.Model):
             asked.filter(state=Correction.State.OPEN).delete()
 
 
+class ReviewedRunQuerySet(models.QuerySet["ReviewedRun"]):
+    def judged_otherwise(self, runs: Sequence[Run]) -> list["ReviewedRun"]:
+        """Those of these runs, in order, in which reviews or corrections judge a step otherwise than recorded gold."""
+        counted = self.filter(Q(accepted__gt=0) | Q(left_out__gt=0) | Q(corrected__gt=0), run__in=runs)
+        found = {row.run_id: row for row in counted}
+        return [found[run.pk] for run in runs if run.pk in found]
+
+
 class ReviewedRun(models.Model):
     """How many steps of a run reviews judge differently or leave out of the scores."""
 
@@ -307,6 +316,8 @@ class ReviewedRun(models.Model):
     accepted = models.PositiveIntegerField(default=0, help_text="Steps whose action counts as right by reviews.")
     left_out = models.PositiveIntegerField(default=0, help_text="Steps whose gold or page is wrong, in no score.")
     corrected = models.PositiveIntegerField(default=0, help_text="Steps that are judged otherwise by corrected gold.")
+
+    objects = ReviewedRunQuerySet.as_manager()
 
     def __str__(self) -> str:
         return f"run {self.run_id}: {self.accepted} accepted, {self.left_out} left out, {self.corrected} corrected"

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from django.contrib.auth.models import User
 
-from agents.models import Trajectory
 from annotations.access import rules
 from annotations.desk.discuss.mail import Mail, MailSource
 from evaluation.models import Review, ReviewMention
@@ -38,9 +37,9 @@ def _mails(user: User, keys: Sequence[int]) -> dict[int, Mail]:
     }
 
 
-def unread_in(user: User, trajectory: Trajectory) -> set[int]:
-    """The keys of the trajectory's reviews that name the user, who has not read them yet."""
-    return set(REVIEW.unread(user).filter(review__trajectory=trajectory).values_list("review", flat=True))
+def unread_in(user: User, pk: int) -> set[int]:
+    """The keys of a trajectory's reviews that name the user, who has not read them yet."""
+    return set(REVIEW.unread(user).filter(review__trajectory=pk).values_list("review", flat=True))
 
 
 REVIEW = MailSource("review", "review__changed_at", _mentions, _mails)

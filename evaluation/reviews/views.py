@@ -57,7 +57,7 @@ def of_trajectory(request: HttpRequest, pk: int) -> JsonResponse:
             return JsonResponse({"error": str(error)}, status=400)
     may = rules.can(request.user, "review", project)
     given = Review.objects.filter(trajectory=found)
-    unread = telling.unread_in(user, found)
+    unread = telling.unread_in(user, found.pk)
     asks = rules.can(request.user, "manage", project) and found.run.newest_study() is not None
     return JsonResponse(
         {

@@ -24,7 +24,7 @@ from annotations.models import Scope
 from evaluation.comparing import choosing as comparing
 from evaluation.comparing.serializers import ComparisonSerializer
 from evaluation.comparing.steps import RunDifferences
-from evaluation.models import Score, Shard, Study
+from evaluation.models import ReviewedRun, Score, Shard, Study
 from evaluation.reports import formats, tables
 from evaluation.reports.serializers import ReportTableSerializer, StudyTasksSerializer
 from evaluation.reports.task_tables import StudyTasks
@@ -91,7 +91,7 @@ class ScoredRunViewSet(MetricsMixin, RunViewSet):
         gold = comparing.tells_gold(rules.rights_of(request), runs)
         found = RunDifferences(runs)
         told = {"runs": comparing.lettered(runs), "gold": gold, "differences": found.paired() if gold else []}
-        told["reviewed"] = comparing.judged_otherwise(runs) if gold else []
+        told["reviewed"] = ReviewedRun.objects.judged_otherwise(runs) if gold else []
         told["slices"] = found.slices() if gold else []
         told["conversations"] = found.conversations()[:COMPARED] if gold else []
         return Response(ComparisonSerializer(told).data)

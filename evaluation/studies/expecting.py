@@ -33,7 +33,7 @@ from evaluation.metrics.scores import PRESETS
 from evaluation.studies.connecting import Through
 from evaluation.studies.forms import settings_in
 from evaluation.studies.running import as_it_runs, ready
-from evaluation.studies.users_share import UserShare, with_user_of
+from evaluation.studies.users_share import UserShare
 
 LOOKED_AT = 10  # of the last runs of a recipe
 # What changes neither how long a step takes nor what it costs.
@@ -332,7 +332,7 @@ class _Past:
 
     def _of_own(self) -> StepPace | None:
         own = self.ran.filter(recipe_name=self.recipe.name)
-        runs = list((with_user_of(own, self.dataset) if self.is_live else own)[:LOOKED_AT])
+        runs = list((own.with_user_of(self.dataset) if self.is_live else own)[:LOOKED_AT])
         differing = [(_differing(self.recipe, run), run) for run in runs]
         known = [(differs, run) for differs, run in differing if differs is not None]
         if not known:

@@ -7,21 +7,8 @@ from django.db.models import Count, Q, Sum
 
 from agents.llm import connection, embedded
 from agents.models import Trajectory, UserLedger
-from agents.models.runs import RunQuerySet
+from agents.models.runs import MODEL_USER, RunQuerySet
 from annotations.models import Dataset
-
-USER = "dataset__live__user__connection"
-
-
-def user_of(dataset: Dataset) -> str:
-    """The connection to the language model that is the user of a dataset's conversations; "" where none is."""
-    return (dataset.live.get("user") or {}).get("connection", "")
-
-
-def with_user_of(runs: RunQuerySet, dataset: Dataset) -> RunQuerySet:
-    """Of runs in one environment those with the same user, as agents wait for it; where there are none, all."""
-    same = runs.filter(**{USER: user_of(dataset)}) if user_of(dataset) else runs.exclude(dataset__live__has_key="user")
-    return same if same.exists() else runs
 
 
 @dataclass(frozen=True)
@@ -38,10 +25,10 @@ class UserShare:
     def of(cls, runs: RunQuerySet, dataset: Dataset, recipes: Sequence[str], episodes: int) -> "UserShare | None":
         """The share in so many episodes of each recipe, by those of earlier `runs` that had the same user. None where
         the user is no language model."""
-        name = user_of(dataset)
+        name = dataset.model_user
         if not name:
             return None
-        talked = runs.filter(**{USER: name})
+        talked = runs.filter(**{MODEL_USER: name})
         heard = set(talked.filter(recipe_name__in=recipes).values_list("recipe_name", flat=True))
         share = cls(name, unheard=tuple(recipe for recipe in recipes if recipe not in heard))
         if embedded.is_embedded(name):

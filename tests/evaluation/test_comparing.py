@@ -351,7 +351,7 @@ def test_the_page_says_which_gold_its_numbers_use(client: Client, first, second)
     client.force_login(factories.make_user(Role.READER, run.dataset.project))
     address = f"/compare/?runs={run.pk},{second.run_id}"
     page = " ".join(client.get(address).content.decode().split())
-    assert "All numbers here are by the gold of the run, as it was when the run decided." in page
+    assert "All numbers and verdicts here are by the gold of the run, as it was when the run decided." in page
     assert "judge otherwise" not in page
     ReviewedRun.objects.create(run=second.run, accepted=1, corrected=2, left_out=4)
     page = " ".join(client.get(address).content.decode().split())
@@ -360,7 +360,7 @@ def test_the_page_says_which_gold_its_numbers_use(client: Client, first, second)
     assert f"run {run.pk} in 0 steps" not in client.get(address).content.decode()
     conversation = f"/compare/conversations/{first.trajectory.conversation_id}/?runs={run.pk},{second.run_id}"
     page = " ".join(client.get(conversation).content.decode().split())
-    assert "All numbers here are by the gold of the run" in page
+    assert "All numbers and verdicts here are by the gold of the run" in page
     assert f"judge otherwise: run {second.run_id} in 3 steps, 4 left out" in page
     told = client.get(f"/api/runs/compare/?runs={run.pk},{second.run_id}").json()
     assert told["reviewed"] == [{"run": second.run_id, "accepted": 1, "left_out": 4, "corrected": 2}]

@@ -520,7 +520,7 @@ def test_a_study_is_cancelled_and_resumed_from_its_page() -> None:
 def test_the_budget_of_a_study_that_asks_an_endpoint_is_shown_and_changed() -> None:
     study, _ = make_study(recipe=literature.to_dict(literature.get("bare")))
     client = study_client(study, "admin")
-    assert "0 tokens" in client.get(f"/studies/{study.pk}/").content.decode()
+    assert "0 tokens" in source(client.get(f"/studies/{study.pk}/"))
     client.post(f"/studies/{study.pk}/budget/", {"budget_tokens": "5000", "budget_cost": "", "budget_seconds": ""})
     study.refresh_from_db()
     assert (study.budget_tokens, study.budget_cost, study.budget_seconds) == (5000, None, None)

@@ -114,6 +114,11 @@ class Dataset(models.Model):
         """Whether its conversations are goals of episodes in an environment, without recorded steps."""
         return bool(self.live)
 
+    @property
+    def model_user(self) -> str:
+        """The connection to the language model that is the user of its goals; "" where none is."""
+        return (self.live.get("user") or {}).get("connection", "")
+
     def differs_from(self, live: dict[str, Any]) -> str:
         """Why goals with these settings of an environment cannot be added to the dataset; "" where they can."""
         if self.live == live:
