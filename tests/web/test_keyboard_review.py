@@ -12,6 +12,7 @@ from tests.web.replay_world import make_replay
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
+expect.set_options(timeout=15_000)  # a loaded machine answers late
 MOST_TABS = 60
 FOCUSED = """() => {
     const found = document.activeElement;
