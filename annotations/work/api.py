@@ -65,7 +65,8 @@ class PartSerializer(serializers.ModelSerializer):
 
 
 class AssignmentSerializer(serializers.ModelSerializer):
-    """`guideline`: the version that it was made under; `parts` are in no particular order, their steps have one."""
+    """`guideline`: the version that it was made under; `parts` stand in the order in which their first steps were
+    recorded."""
 
     parts = PartSerializer(many=True, read_only=True)
     guideline = serializers.IntegerField(source="guideline.version", allow_null=True, read_only=True)
@@ -179,7 +180,9 @@ class ItemViewSet(ReadOnlyViewSet):
 class AssignmentViewSet(VerificationActions, ReadOnlyViewSet):
     """Assignments: who works on which item, and the parts that they have made."""
 
-    queryset = Assignment.objects.select_related("guideline").prefetch_related("parts")
+    queryset = Assignment.objects.select_related("guideline").prefetch_related(
+        Prefetch("parts", Part.objects.order_by("first_step_id"))
+    )
     serializer_class = AssignmentSerializer
     filterset_class = OfItem
     gold_split = "item__session__split"

@@ -78,9 +78,7 @@ def create_study(
     with transaction.atomic():
         study = Study.objects.create(
             project=dataset.project,
-            name=(name or _name_of(recipes, dataset, {**({"preset": preset} if preset else {}), **(overrides or {})}))[
-                :200
-            ],
+            name=(name or _usual_name(recipes, dataset.name, preset, overrides))[:200],
             preset=chosen[0].preset,
             created_by=user,
             **Study.budget_fields(**(budget or {})),
@@ -92,12 +90,11 @@ def create_study(
     return study
 
 
-def _name_of(recipes: Sequence[str], dataset: Dataset, changes: Mapping[str, str]) -> str:
+def _usual_name(recipes: Sequence[str], data: str, preset: str | None, overrides: Mapping[str, str] | None) -> str:
     """What a study is called that nobody has named: its recipes and data, and what was changed, as others on the same
-    data are called alike else."""
-    return " · ".join(
-        [f"{', '.join(recipes)} on {dataset.name}", *(f"{key}={value}" for key, value in changes.items())]
-    )
+    data would be called alike."""
+    changes = {**({"preset": preset} if preset else {}), **(overrides or {})}
+    return " · ".join([f"{', '.join(recipes)} on {data}", *(f"{key}={value}" for key, value in changes.items())])
 
 
 def planned_recipe(user: Account, name: str, preset: str, dataset: Dataset, split: str) -> "literature.Recipe":

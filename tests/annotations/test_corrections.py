@@ -89,6 +89,8 @@ def test_what_cannot_be_gold_is_refused(step: Step, people, operation, value, no
         ("SELECT", "date", "8", "node_id", "SELECT names the list, not its option"),
         ("TYPE", "Rome", "8", "node_id", "choose its list, and SELECT"),
         ("TYPE", "Rome", "6", "node_id", "SELECT is what chooses from a list"),
+        ("CLICK", "zzz", "9", "value", "CLICK takes no value"),
+        ("SELECT", "Rome", "5", "node_id", r"Nothing can be chosen in this element \((?:textbox|searchbox)\)"),
         ("TYPE", "Rome", "9", "node_id", r"Nothing can be typed into this element \(button\)"),
     ],
 )

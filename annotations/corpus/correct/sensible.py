@@ -1,5 +1,5 @@
 """Whether an action that somebody proposes as gold makes sense on its recorded page: what is typed or chosen needs a
-value, and an element that takes it."""
+value, and an element that takes it; what is not, takes none."""
 
 from typing import NamedTuple
 
@@ -8,6 +8,7 @@ from annotations.dom.taking import Taking
 from annotations.models import Operation
 from annotations.sandbox import page_questions
 
+FILLED = frozenset({"searchbox", "spinbutton", "textbox"})
 NAMED = 12  # options that a refusal lists
 
 
@@ -21,6 +22,8 @@ class GoldFault(NamedTuple):
 def fault_on_page(html: str, operation: str, value: str, node_id: str) -> GoldFault | None:
     """What makes no sense of this action on this page; None for what does. A page that cannot be read, and an
     element of which it says nothing, refuse nothing but a missing value."""
+    if operation in (Operation.CLICK, Operation.HOVER) and value.strip():
+        return GoldFault("value", f"{operation} takes no value: leave it empty.")
     if operation not in (Operation.TYPE, Operation.SELECT):
         return None
     if not value.strip():
@@ -51,6 +54,8 @@ def _typed(taking: Taking) -> GoldFault | None:
 def _chosen(taking: Taking, value: str) -> GoldFault | None:
     if taking.is_option:
         return GoldFault("node_id", "SELECT names the list, not its option: choose the list that the option is in.")
+    if taking.role in FILLED:
+        return GoldFault("node_id", f"Nothing can be chosen in this element ({taking.role}): TYPE is what fills it.")
     if not taking.options or _plain(value) in map(_plain, taking.options):
         return None
     named = ", ".join(f"“{one}”" for one in taking.options[:NAMED])

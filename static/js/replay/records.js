@@ -2,6 +2,8 @@
 import { amount, bar, make } from "../shared/elements.js";
 
 /** What a stage has written down; each kind writes other facts. @typedef {Record<string, any>} StageRecord */
+/** What imagining has written down of each branch.
+ * @typedef {{ratings?: number[], confidences?: number[], graded?: string[][], ungraded?: number[], scores?: any[][]}} Imagined */
 
 // What the sections above the table of stages show already.
 /** @type {Record<string, string[]>} */
@@ -184,8 +186,7 @@ export function overruled(branches, done) {
 
 /** Branches, the best first, each with what it was compared by: its value, or that weighed with how probable the planner
  * found the action, as the trace of the stage has it in the order of the branches.
- * @param {any[]} branches
- * @param {{ratings?: number[], confidences?: number[], graded?: string[][], ungraded?: number[], scores?: any[][]} | undefined} traced */
+ * @param {any[]} branches @param {Imagined | undefined} traced */
 export function compared(branches, traced) {
   const { ratings = [], confidences = [], graded = [], ungraded = [], scores = [] } = traced ?? {};
   const isWeighed = ratings.length === branches.length;
