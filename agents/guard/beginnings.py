@@ -21,7 +21,7 @@ LOOKS = (  # begins a name that shows, looks up or arranges
     r"download|find|search|look|locate|track|check(?! ?(?:out|in|me)\b)|filter|sort|compare|"
     r"calculate|recalculate|estimate|"
     r"work out|choose|select|pick(?! ?up)|browse|attach|use|help|refresh|reload|scan|translate|expand|collapse|open|"
-    r"learn|read|switch to|toggle|zoom|redo|export|forgot|(?:log|sign) ?(?:me |us )?(?:in|on|out)|"
+    r"learn|read|switch to(?! (?:this|my) )|toggle|zoom|redo|export|forgot|(?:log|sign) ?(?:me |us )?(?:in|on|out)|"
     r"save (?:as )?(?:a )?draft|"
     r"how|suggest|resend code|test|try|simulate"
 )

@@ -243,7 +243,10 @@ def dialog_of(element: Element) -> Element | None:
         is_one = tag_of(one) == "dialog" or role_of(one) in DIALOGS or one.get("aria_modal") == "true"
         return is_one or DIALOG_CLASS.search(one.get("class") or "") is not None
 
-    return next((one for one in element.iterancestors() if opened(one)), None)
+    found = [one for one in element.iterancestors() if opened(one)]
+    # a class may be that of a part of one: what says by its role that it is a dialog is the whole
+    said = (one for one in found if tag_of(one) == "dialog" or role_of(one) in DIALOGS)
+    return next(said, next(iter(found), None))
 
 
 def block_of(element: Element) -> Element | None:

@@ -45,7 +45,7 @@ SUMMARY = lines(r"""
     review (?:and|your)
     (?:grand |sub)?total:? ?[€£$¥]
     billed
-    check your (?:details|order|answers|booking)
+    check your (?:details|order|answers|booking|request|application)
 """)
 """What stands near the button that ends something."""
 PAYS_BY = lines(
@@ -188,7 +188,7 @@ REASSURES = re.compile(
     r"committed|reserved|told|notified|billed|taken)"
     r"(?! until (?:you|i) (?:press|tap|click|confirm|hit|submit))(?: (?:yet|here|until|now|before|unless))?\b"
     "|"
-    r"\b(?:asked|able|chance|prompted) to (?:confirm|review|check|edit|change)|"
+    r"\b(?:asked|(?<!n't be )(?<!not be )able|chance|prompted) to (?:confirm|review|check|edit|change)|"
     r"\b(?:next|following|another|later|separate) (?:screen|page|step|window)|"
     r"\bbefore (?:you )?(?:pay|anything|confirm|decid|submit|send|we (?:charge|send)|it (?:is|goes))|"
     r"(?<!\w)no (?:obligation|commitment|payment (?:needed|required|yet))|"
@@ -219,6 +219,7 @@ AT_ONCE = lines(r"""
     as soon as
     (?:as|while|when|once) (?:you|you've|you have) (?:typed?|choose|chose|pick|select(?:ed)?|tick(?:ed)?|enter(?:ed)?)
     (?:sent|submitted|posted|published|released|saved|applied|notified) (?:automatically|at once|instantly|immediately)
+    (?:changing|choosing|picking|ticking) (?:\w+ ){0,2}takes effect
     automatically (?:sends?|submits?|posts?|publishes|releases)
     (?:changes?|choices?|selection) (?:\w+ ){0,2}(?:at once|immediately|instantly|straight away|right away)
     (?:choosing|picking|selecting|ticking|typing|changing) (?:\w+ ){0,4}(?:sends|tells|notifies|e-?mails|posts|\

@@ -8,12 +8,14 @@ import re
 import unicodedata
 
 _SPACES = re.compile(r"\s+")
+_APOSTROPHES = re.compile("[’‘ʼ`´]")  # designers' ones, for which words are written with the plain one
 
 
 def plain(text: str) -> str:
     """A text as it is compared: compatible letters are one (fullwidth ones), what cannot be seen is gone (soft hyphens,
-    characters without width or that turn the direction), spaces in a row are one."""
+    characters without width or that turn the direction), spaces in a row are one, apostrophes straight."""
     if not text.isascii():
+        text = _APOSTROPHES.sub("'", text)
         text = unicodedata.normalize("NFKC", text)
         text = "".join(one for one in text if unicodedata.category(one) != "Cf")
     return _SPACES.sub(" ", text).strip()

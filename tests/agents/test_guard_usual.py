@@ -180,3 +180,32 @@ def test_a_statement_that_all_is_done_on_a_press_is_no_reassurance() -> None:
 def test_a_form_that_only_leads_to_a_page_ends_nothing() -> None:
     for attributes, kind in (('method="get"', ""), ('method="post"', "order")):
         assert held(form('<input type="hidden" name="x"/>', "Check in online", attributes=attributes)) == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "kind"),
+    [
+        ("Once you hand them in, you won’t be able to change them.", "Submit all and finish", "send"),
+        ("Once you hand them in, you won't be able to change them.", "Submit all and finish", "send"),
+        ("You won’t be charged.", "Wonderful", ""),
+        ("You can’t undo this.", "Wonderful", "order"),
+        ("Request £26.50 from Ida", "Request now", "send"),
+        ("Commis chef, full time", "Post job", "publish"),
+        ("Your membership ends on 28 May.", "Finish cancellation", "delete"),
+        ("By continuing you enter a new contract.", "Switch to this tariff", "order"),
+        ("By continuing you enter a new contract.", "Switch to dark mode", ""),
+    ],
+)
+def test_what_is_said_with_any_apostrophe_and_in_more_words(text: str, name: str, kind: str) -> None:
+    assert held(box(said(text), button(name))) == kind
+
+
+def test_a_part_of_a_dialog_is_not_taken_for_the_dialog() -> None:
+    buttons = f'<div class="modal__actions">{button("Yes")}<button><text>No</text></button></div>'
+    assert held(f'<main><div role="dialog">{said("Delete this record?")}{buttons}</div></main>') == "delete"
+
+
+def test_what_is_chosen_is_judged_where_a_change_takes_effect() -> None:
+    page = "<div><select {id}><option><text>Private</text></option></select>{said}</div>"
+    for told, kind in (("Changing this takes effect immediately.", "order"), ("Changing this is free.", "")):
+        assert held(f"<main>{page.replace('{said}', said(told))}</main>", "SELECT", "Public") == kind
