@@ -44,6 +44,14 @@ def is_sign_in(form: Element) -> bool:
     return len(passwords) == 1 and not is_new and len(others) <= 1 and all(map(WHO_SIGNS_IN.search, others))
 
 
+def called_fields(form: Element) -> Iterator[str]:
+    """What each field of a form in which something can be written or chosen is called, as people see it."""
+    drafts, labels = _read(form)
+    for draft in drafts:
+        if draft.is_field and draft.tag in FIELDS and draft.attributes.get("type") not in NO_TEXT:
+            yield plain(name_of(draft, labels))
+
+
 def field_name(field: Element) -> str:
     """What a field is called, as people see it."""
     parent = field.getparent()

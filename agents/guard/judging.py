@@ -8,6 +8,7 @@ page does not show is looked at by its number alone.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from agents.guard import page_words, vocabulary
 from agents.guard.button_words import ON_A_BUTTON
@@ -21,13 +22,29 @@ from agents.guard.controls import (
     is_field,
     is_search,
     names_of,
+    only_opens,
     own_names,
+    reacts,
     role_of,
+    submits,
     text_of,
 )
+from agents.guard.evidence import evidence_of
 from agents.guard.fields import field_name, is_sign_in, who_is_told_of
+from agents.guard.learned import LearnedPart
 from agents.guard.policy import CAN_COMMIT, USING, PolicyRule, Risk, first_that_holds
-from agents.guard.pressing import LONGEST, finality, of_buttons, of_control, of_filling, said_on, told_around
+from agents.guard.pressing import (
+    LONGEST,
+    PRESSED,
+    decides_nothing,
+    finality,
+    leads_to_a_page,
+    of_buttons,
+    of_control,
+    of_filling,
+    said_on,
+    told_around,
+)
 from agents.guard.vocabulary import ALWAYS, IN_A_FORM, PRICE, plain
 from agents.types import Action
 from agents.world_model.predicting import Prediction
@@ -36,6 +53,7 @@ from annotations.dom.tree import Element, tag_of
 PRESSING = frozenset({"", "enter", "numpadenter", "return", "space"})  # keys that use a control
 ENTERING = frozenset({"", "enter", "numpadenter", "return"})  # keys that hand in what a field belongs to
 KEYS_IN_TEXT = re.compile(r"[\n\r\t]")  # typed key by key they leave the field or hand it in
+WEIGHED = BUTTONS | {"link"}
 SURE = 0.5  # a prediction that is less sure than this holds no action
 ROWS = ("row", "listitem", "article")
 TELLING = ("status", "alert", "log")
@@ -70,14 +88,16 @@ def judge(
     url: str = "",
     rules: Sequence[PolicyRule] = (),
     prediction: Prediction | None = None,
+    learned: LearnedPart | None = None,
 ) -> GuardVerdict:
     """Whether an action on a page is risky. `root` is the page, None where it cannot be read; `rules` are the website's
-    policy, `prediction` what the world model expects the action to change."""
-    return decided(look(root, action), rules, website, url, foreseen_risk(action, prediction))
+    policy, `prediction` what the world model expects the action to change; `learned` weighs what the page says where
+    the rules of the guard hold nothing."""
+    return decided(look(root, action, learned), rules, website, url, foreseen_risk(action, prediction))
 
 
-def look(root: Element | None, action: Action) -> SeenControl:
-    """What the page says of an action, before any rule and any prediction."""
+def look(root: Element | None, action: Action, learned: LearnedPart | None = None) -> SeenControl:
+    """What the page says of an action, before any rule of a policy and any prediction."""
     if root is None or action.operation not in CAN_COMMIT:
         found = acted_on(root, action.node_id)[:1] if root is not None and action.node_id else []
         return SeenControl(action.operation, *(_called(found[0]) if found else ()))
@@ -85,6 +105,8 @@ def look(root: Element | None, action: Action) -> SeenControl:
     if not controls:
         return SeenControl(action.operation, risk=_of_no_element(root, action))
     risk = _of_page(controls, action)
+    if risk is None and learned is not None and (used := _used(controls[0], action)):
+        risk = learned.risk_of(name_of(used.control) or name_of(controls[0]), used.evidence())
     looks = risk is not None or (_presses(controls[0], action) and _says_more(controls[0]))
     return SeenControl(action.operation, *_called(controls[0]), risk, looks)
 
@@ -144,6 +166,50 @@ def _of_page(controls: Sequence[Element], action: Action) -> Risk | None:
     if not _presses(main, action):
         return None
     return next((risk for one in controls if (risk := of_control(one, _names_in(one, main)))), None)
+
+
+@dataclass(frozen=True)
+class _Used:
+    """The control that an action uses in the end, with all that it is called."""
+
+    control: Element
+    names: list[str]
+    by_enter: bool = False
+
+    def evidence(self) -> dict[str, float]:
+        return evidence_of(self.control, self.names, self.by_enter)
+
+
+def weighed(root: Element, action: Action) -> dict[str, float]:
+    """What speaks for or against the risk of an action, for the learned part to weigh; nothing where the action uses
+    no control, or one of which the rules are sure that it decides nothing."""
+    controls = acted_on(root, action.node_id) if action.node_id else []
+    used = _used(controls[0], action) if controls and action.operation in CAN_COMMIT else None
+    return used.evidence() if used is not None else {}
+
+
+def _used(main: Element, action: Action) -> _Used | None:
+    """The control that an action presses, by Enter in a field the first that hands it in; None where it presses none
+    that could decide something."""
+    if action.operation in ("SELECT", "DRAG") or tag_of(main) == "option":
+        return None
+    if is_field(main) and role_of(main) not in BUTTONS:
+        return _used_by_enter(main) if action.operation != "CLICK" and _hands_in(main, action) else None
+    if not _presses(main, action) or only_opens(main) or not (role_of(main) in WEIGHED or reacts(main)):
+        return None
+    names = names_of(main)
+    said = vocabulary.HARMLESS.sub(" ", next(iter(names), "")).strip()
+    return None if decides_nothing(main, said) or leads_to_a_page(main) else _Used(main, names)
+
+
+def _used_by_enter(field: Element) -> _Used | None:
+    form = form_around(field)
+    buttons = list(islice(buttons_of(form), PRESSED)) if form is not None else []
+    pressed = next(filter(submits, buttons), next(iter(buttons), None))
+    if pressed is not None:
+        return None if leads_to_a_page(pressed) else _Used(pressed, names_of(pressed), by_enter=True)
+    name = field_name(field)
+    return None if page_words.SEEKS.search(name) else _Used(field, [name], by_enter=True)
 
 
 def _names_in(control: Element, main: Element) -> list[str]:

@@ -81,9 +81,7 @@ def _of_name(element: Element, name: str, typed: Element | None = None) -> Risk 
     if not is_button and ((role != "link" and len(name) > SHORT) or beginnings.HELPS.search(name)):
         return None
     said = vocabulary.HARMLESS.sub(" ", name).strip()
-    if beginnings.ASKED_HOW.match(said) or (beginnings.TAKES_OUT.fullmatch(said) and is_of_a_list(element)):
-        return None
-    if beginnings.CALLS_OFF.match(said) and _is_not_done_yet(element):
+    if decides_nothing(element, said):
         return None
     # however the name begins: "Continue and pay"
     if (risk := said_on(element, said, ALWAYS)) or not is_button:
@@ -99,6 +97,30 @@ def _of_name(element: Element, name: str, typed: Element | None = None) -> Risk 
     )
 
 
+def decides_nothing(element: Element, said: str) -> bool:
+    """Whether a control asks how something is done, takes out of a list, or calls off what was not done yet."""
+    if beginnings.ASKED_HOW.match(said) or (beginnings.TAKES_OUT.fullmatch(said) and is_of_a_list(element)):
+        return True
+    return beginnings.CALLS_OFF.match(said) is not None and _is_not_done_yet(element)
+
+
+def leads_to_a_page(element: Element) -> bool:
+    """Whether a button looks something up, or hands in the first of several steps."""
+    native = native_form(element)
+    if native is not None and is_search(native) and submits(element):
+        return True
+    return not submits(element) and page_words.MORE_STEPS.search(told_near(element)) is not None
+
+
+def hands_over(element: Element, name: str) -> str:
+    """How a control so called hands in what the fields of its form tell of a person or a message, "" for not at all."""
+    if (form := form_of(element)) is None:
+        return ""
+    if beginnings.HANDS_ON.match(name) and _handed_on(element, name, form, None):
+        return "leads on"
+    return "ends" if _handed_in(element, name, form, None) else ""
+
+
 def _of_reply(element: Element, name: str) -> Risk | None:
     """The risk of a yes or no for which somebody waits, as the page says."""
     near = told_near(element)
@@ -110,10 +132,7 @@ def _of_reply(element: Element, name: str) -> Risk | None:
 def _of_button(element: Element, name: str, typed: Element | None) -> Risk | None:
     """The risk of a button by its own words and those of its form, else by what the fields of its form hold."""
     form = form_of(element)
-    native = native_form(element)
-    if native is not None and is_search(native) and submits(element):
-        return None  # it leads to a page
-    if not submits(element) and page_words.MORE_STEPS.search(told_near(element)):
+    if leads_to_a_page(element):
         return None
     if form is not None and beginnings.HANDS_ON.match(name) and (risk := _handed_on(element, name, form, typed)):
         return risk

@@ -10,10 +10,11 @@ from typing import Any
 
 from agents.environments.pieces import ReadPiece
 from agents.guard.judging import judge
+from agents.guard.learned import LearnedPart
 from agents.guard.policy import KINDS, Risk
 from agents.types import Action
 from annotations.agreement import cohen, cohen_counts, estimate
-from annotations.dom.tree import parse
+from annotations.dom.tree import Element, parse
 from evaluation.guard.labels import StepLabels
 from evaluation.guard.measuring import GOLDS, Share, shares
 from evaluation.models.risk_labels import HARMLESS
@@ -22,7 +23,8 @@ PACKAGED = Path(__file__).parent / "control_labels.csv"
 PARTS = {
     "odd": "called as no guard by words likes it; rules were changed after a look at these",
     "develop": "called as is usual; rules were changed after a look at these",
-    "held": "called as is usual; none was read by who made the rules",
+    "held": "called as is usual; none was read by who made the rules, but the learned part was trained on them",
+    "learn": "called as is usual; rules were changed after a look at these, and the learned part was trained on them",
 }
 WRITTEN_BY = "Written and labelled by a language model, labelled again by another that did not see the first labels."
 ELEMENT = "t"  # the id of the element in each piece of HTML
@@ -78,14 +80,21 @@ def _control(row: dict[str, str]) -> LabelledControl:
     return LabelledControl(row["id"], row["part"], row["site"], row["html"], action, labels, row["why"])
 
 
+def read_control(control: LabelledControl, read: Callable[[str, str], ReadPiece]) -> tuple[Element, Action]:
+    """The page of a control as `read` reads it, and what is done on it."""
+    seen = read(control.html, ELEMENT)
+    return parse(seen.page), Action(control.action.operation, seen.node_id, control.action.value)
+
+
 def judged_controls(
-    controls: Iterable[LabelledControl], read: Callable[[str, str], ReadPiece]
+    controls: Iterable[LabelledControl],
+    read: Callable[[str, str], ReadPiece],
+    learned: LearnedPart | None = None,
 ) -> Iterator[JudgedControl]:
     """The guard's verdict on each control, on its page as `read` reads it, by no rule of a policy."""
     for one in controls:
-        seen = read(one.html, ELEMENT)
-        action = Action(one.action.operation, seen.node_id, one.action.value)
-        yield JudgedControl(one, judge(parse(seen.page), action).risk)
+        root, action = read_control(one, read)
+        yield JudgedControl(one, judge(root, action, learned=learned).risk)
 
 
 def controls_report(judged: Sequence[JudgedControl]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Count, Max, Q, QuerySet
 
 from agents.guard.judging import SeenControl, foreseen_risk, look
+from agents.guard.learned import packaged
 from agents.guard.policy import Risk
 from agents.observations import RecordedConversation
 from agents.world_model.predicting import RetrievedEffects, Situation
@@ -108,7 +109,7 @@ class Forecasting:
                 if root is not None and self.world_model is not None:
                     asked = Situation.of(seen.instruction, root, action, seen.website, seen.conversation)
                     prediction = self.world_model.predict([asked])[0]
-                return look(root, action), foreseen_risk(action, prediction)
+                return look(root, action, packaged()), foreseen_risk(action, prediction)
         except PageError:
             return look(None, action), None
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from django.core.cache import cache
 
 from agents.guard.judging import GuardVerdict, decided, judge
+from agents.guard.learned import packaged
 from agents.guard.policy import PolicyRule, Risk
 from agents.observations import RecordedConversation
 from agents.types import Action, Observation
@@ -107,6 +108,17 @@ class GuardMeasurement:
         for pk in conversations.values_list("pk", flat=True):
             found += self._of_conversation(RecordedConversation(pk), labels)
         return found
+
+    def labelled(self) -> Iterator[tuple[str, Observation, Action, StepLabels]]:
+        """Each labelled step, not judged: its website, what is seen, what is done and the labels."""
+        labels = self._labels
+        rows = self.conversations().filter(turns__steps__in=labels).distinct().in_order()
+        for pk in rows.values_list("pk", flat=True):
+            recorded = RecordedConversation(pk)
+            for step in recorded.steps:
+                if step.pk in labels:
+                    seen = recorded.observation(step)
+                    yield recorded.conversation.website.name, seen, RiskForecast.action_of(step), labels[step.pk]
 
     @cached_property
     def forecasts(self) -> dict[int, RiskForecast]:
@@ -208,7 +220,14 @@ class GuardMeasurement:
                 if root is not None and self.world_model is not None:
                     asked = Situation.of(seen.instruction, root, action, seen.website, seen.conversation)
                     prediction = self.world_model.predict([asked])[0]
-                return judge(root, action, website=seen.website, rules=self.rules, prediction=prediction)
+                return judge(
+                    root,
+                    action,
+                    website=seen.website,
+                    rules=self.rules,
+                    prediction=prediction,
+                    learned=packaged(),
+                )
         except PageError:
             return judge(None, action, website=seen.website, rules=self.rules)
 

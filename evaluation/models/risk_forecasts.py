@@ -16,8 +16,10 @@ from agents.guard import (
     button_words,
     consequences,
     controls,
+    evidence,
     fields,
     judging,
+    learned,
     page_words,
     policy,
     pressing,
@@ -32,6 +34,8 @@ LOOKS_BY = (
     judging,
     pressing,
     consequences,
+    evidence,
+    learned,
     fields,
     controls,
     vocabulary,
@@ -50,7 +54,7 @@ def told_action(action: Action) -> str:
 
 @cache
 def _looked_by() -> str:
-    return "".join(getsource(module) for module in LOOKS_BY)
+    return "".join(getsource(module) for module in LOOKS_BY) + learned.PACKAGED.read_text("utf-8")
 
 
 class RiskForecastQuerySet(models.QuerySet["RiskForecast"]):

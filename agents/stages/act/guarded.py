@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from agents.guard.judging import judge
+from agents.guard.learned import packaged
 from agents.guard.policy import CAN_COMMIT
 from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts, StageKind
@@ -40,7 +41,15 @@ class Guarded(StageKind):
         try:
             with page_deadline(SECONDS):
                 root = seen.root if seen.html else None
-                said = judge(root, action, website=seen.website, url=seen.url, rules=rules, prediction=prediction)
+                said = judge(
+                    root,
+                    action,
+                    website=seen.website,
+                    url=seen.url,
+                    rules=rules,
+                    prediction=prediction,
+                    learned=packaged(),
+                )
         except PageError as error:
             if action.operation in CAN_COMMIT:
                 return state.fail(f"Not done, as the guard could not read the page: {error}")

@@ -9,6 +9,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from agents.environments.browser import NoBrowser
 from agents.environments.pieces import piece_reader
+from agents.guard import learned
+from annotations.models import Dataset
+from evaluation.guard import learning
 from evaluation.guard.controls import PARTS, WRITTEN_BY, controls_report, judged_controls, packaged_controls
 from evaluation.guard.labels import CRITERION
 from evaluation.guard.measuring import GOLDS, told_share
@@ -23,16 +26,41 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--part", choices=PARTS, help="of these alone; default: every part")
+        parser.add_argument("--rules", action="store_true", help="by the rules alone, without the learned part")
         parser.add_argument("--json", action="store_true", dest="as_json")
+        parser.add_argument(
+            "--train",
+            metavar="DATASET",
+            help="train the learned part anew on these controls and the labelled steps of this dataset (the sample), "
+            "try it on those left out, and write its numbers",
+        )
 
-    def handle(self, *, part: str | None, as_json: bool, **options: object) -> None:
+    def handle(self, *, part: str | None, rules: bool, as_json: bool, train: str | None, **options: object) -> None:
         controls = [one for one in packaged_controls() if part in (None, one.part)]
         try:
+            if train is not None:
+                self._train(train)
+                return
             with piece_reader() as read:
-                report = controls_report(list(judged_controls(controls, read)))
+                report = controls_report(list(judged_controls(controls, read, None if rules else learned.packaged())))
         except NoBrowser as error:
             raise CommandError(str(error)) from error
         self.stdout.write(json.dumps(report, indent=2, ensure_ascii=False) if as_json else "\n".join(_lines(report)))
+
+    def _train(self, name: str) -> None:
+        dataset = Dataset.objects.filter(name=name).first()
+        examples = list(learning.of_steps(dataset)) if dataset is not None else []
+        if not examples:
+            raise CommandError(f"{name!r} is no dataset with labelled steps: learned.json is made with the sample")
+        with piece_reader() as read:  # which asks no database meanwhile
+            examples = [*learning.of_controls(packaged_controls(), read), *examples]
+        self.stdout.write(f"{len(learning.learned_from(examples))} examples, tried by numbers that had not seen them:")
+        for part, found in learning.trial(examples).items():
+            for by, one in found.items():
+                said = f"{told_share(one['recall']):>28}{told_share(one['false_alarms']):>30}"
+                self.stdout.write(f"{part:9}{'rules alone' if by == 'rules' else 'with it':12}{said}")
+        learning.write(learned.PACKAGED, learning.train(examples), examples)
+        self.stdout.write(f"written to {learned.PACKAGED}")
 
 
 def _lines(report: dict[str, Any]) -> Iterator[str]:
