@@ -25,6 +25,7 @@ PARTS = {
     "develop": "called as is usual; rules were changed after a look at these",
     "held": "called as is usual; none was read by who made the rules, but the learned part was trained on them",
     "learn": "called as is usual; rules were changed after a look at these, and the learned part was trained on them",
+    "test": "called as is usual; neither rules nor the learned part were made by these",
 }
 WRITTEN_BY = "Written and labelled by a language model, labelled again by another that did not see the first labels."
 ELEMENT = "t"  # the id of the element in each piece of HTML

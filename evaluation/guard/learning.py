@@ -18,10 +18,9 @@ from agents.guard.learned import NUMBERS, LearnedPart
 from agents.guard.policy import KINDS
 from agents.types import Action
 from annotations.dom.tree import Element
-from annotations.models import Dataset
 from evaluation.guard.controls import LabelledControl, read_control
 from evaluation.guard.labels import StepLabels
-from evaluation.guard.measuring import GuardMeasurement, Share
+from evaluation.guard.measuring import GuardMeasurement, Share, labelled_steps
 
 WEIGHTS = {"odd": 0.5, "develop": 1.0, "held": 1.0, "learn": 1.0, "sample": 0.5}  # parts learned of, by how much
 LEAST = 3  # examples that have a piece of evidence; rarer ones are left out
@@ -59,9 +58,9 @@ def of_controls(controls: Iterable[LabelledControl], read: Callable[[str, str], 
             yield _example(one.part, f"{one.part} {one.key}", root, action, one.labels)
 
 
-def of_steps(dataset: Dataset) -> Iterator[LearnedExample]:
-    """The steps of a dataset with packaged labels (the sample) as examples, those of a website as one group."""
-    for website, seen, action, labels in GuardMeasurement(dataset).labelled():
+def of_steps(measurement: GuardMeasurement) -> Iterator[LearnedExample]:
+    """The labelled steps of a dataset (the sample) as examples, those of a website as one group."""
+    for website, seen, action, labels in labelled_steps(measurement):
         if seen.root is not None:
             yield _example("sample", website, seen.root, action, labels)
 

@@ -14,9 +14,10 @@ from agents.guard.learned import packaged
 from agents.guard.policy import PolicyRule, Risk
 from agents.observations import RecordedConversation
 from agents.types import Action, Observation
-from agents.world_model.predicting import RetrievedEffects, Situation
+from agents.world_model.predicting import Prediction, RetrievedEffects, Situation
 from annotations.agreement import cohen, cohen_counts, estimate, fleiss, fleiss_counts
 from annotations.dom.limits import PageError
+from annotations.dom.tree import Element
 from annotations.models import Correction, Dataset, Step
 from annotations.models.corpus.conversations import ConversationQuerySet
 from annotations.sandbox.deadline import page_deadline
@@ -108,17 +109,6 @@ class GuardMeasurement:
         for pk in conversations.values_list("pk", flat=True):
             found += self._of_conversation(RecordedConversation(pk), labels)
         return found
-
-    def labelled(self) -> Iterator[tuple[str, Observation, Action, StepLabels]]:
-        """Each labelled step, not judged: its website, what is seen, what is done and the labels."""
-        labels = self._labels
-        rows = self.conversations().filter(turns__steps__in=labels).distinct().in_order()
-        for pk in rows.values_list("pk", flat=True):
-            recorded = RecordedConversation(pk)
-            for step in recorded.steps:
-                if step.pk in labels:
-                    seen = recorded.observation(step)
-                    yield recorded.conversation.website.name, seen, RiskForecast.action_of(step), labels[step.pk]
 
     @cached_property
     def forecasts(self) -> dict[int, RiskForecast]:
@@ -220,14 +210,7 @@ class GuardMeasurement:
                 if root is not None and self.world_model is not None:
                     asked = Situation.of(seen.instruction, root, action, seen.website, seen.conversation)
                     prediction = self.world_model.predict([asked])[0]
-                return judge(
-                    root,
-                    action,
-                    website=seen.website,
-                    rules=self.rules,
-                    prediction=prediction,
-                    learned=packaged(),
-                )
+                return _verdict(root, action, seen, self.rules, prediction)
         except PageError:
             return judge(None, action, website=seen.website, rules=self.rules)
 
@@ -256,6 +239,28 @@ class GuardMeasurement:
             "missed": [one.told() for one in steps if any(one.labels.risky) and not one.is_held],
             "false_alarms": [one.told() for one in steps if not any(one.labels.risky) and one.is_held],
         }
+
+
+def _verdict(
+    root: Element | None,
+    action: Action,
+    seen: Observation,
+    rules: Sequence[PolicyRule],
+    prediction: Prediction | None,
+) -> GuardVerdict:
+    return judge(root, action, website=seen.website, rules=rules, prediction=prediction, learned=packaged())
+
+
+def labelled_steps(measurement: GuardMeasurement) -> Iterator[tuple[str, Observation, Action, StepLabels]]:
+    """Each labelled step, not judged: its website, what is seen, what is done and the labels."""
+    labels = measurement._labels
+    rows = measurement.conversations().filter(turns__steps__in=labels).distinct().in_order()
+    for pk in rows.values_list("pk", flat=True):
+        recorded = RecordedConversation(pk)
+        for step in recorded.steps:
+            if step.pk in labels:
+                seen = recorded.observation(step)
+                yield recorded.conversation.website.name, seen, RiskForecast.action_of(step), labels[step.pk]
 
 
 class Labelled(Protocol):

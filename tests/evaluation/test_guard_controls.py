@@ -10,6 +10,7 @@ from agents.guard.policy import Risk
 from evaluation.guard import controls
 from evaluation.guard.controls import ELEMENT, PARTS, JudgedControl, controls_report, packaged_controls
 from evaluation.guard.labels import HARMLESS, StepLabels
+from evaluation.guard.learning import WEIGHTS
 from evaluation.models.risk_forecasts import LOOKS_BY
 
 GUARD = Path(judging.__file__).parent
@@ -27,6 +28,9 @@ def test_every_part_is_large_enough_and_each_page_has_its_element() -> None:
         assert len({one.site for one in own}) >= 30, "of websites of many kinds"
     pages = {part: {one.html for one in found if one.part == part} for part in PARTS}
     assert not (pages["develop"] | pages["odd"]) & pages["held"], "nothing that is held back was read in another part"
+    others = set().union(*(own for part, own in pages.items() if part != "test"))
+    assert not others & pages["test"], "nothing that is tested with was learned from"
+    assert "test" not in WEIGHTS
 
 
 @pytest.mark.parametrize(("column", "value"), [("part", "trained"), ("reader_b", "dangerous")])

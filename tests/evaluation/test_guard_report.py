@@ -70,8 +70,8 @@ def dataset(casaverde):
 
 
 def without_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A guard that knows no words of buttons but those that leave no doubt anywhere, reads nothing around them, and has learned
-    nothing."""
+    """A guard that knows no words of buttons but those that leave no doubt anywhere, reads nothing around them, and
+    has learned nothing."""
     for name in ("IN_A_FORM", "ON_A_BUTTON"):
         monkeypatch.setattr(f"agents.guard.pressing.{name}", {})
     for name in ("_handed_on", "_handed_in", "told_around", "_ends_something", "_of_reply"):

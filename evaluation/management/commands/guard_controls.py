@@ -14,7 +14,7 @@ from annotations.models import Dataset
 from evaluation.guard import learning
 from evaluation.guard.controls import PARTS, WRITTEN_BY, controls_report, judged_controls, packaged_controls
 from evaluation.guard.labels import CRITERION
-from evaluation.guard.measuring import GOLDS, told_share
+from evaluation.guard.measuring import GOLDS, GuardMeasurement, told_share
 
 
 class Command(BaseCommand):
@@ -49,7 +49,7 @@ class Command(BaseCommand):
 
     def _train(self, name: str) -> None:
         dataset = Dataset.objects.filter(name=name).first()
-        examples = list(learning.of_steps(dataset)) if dataset is not None else []
+        examples = list(learning.of_steps(GuardMeasurement(dataset))) if dataset is not None else []
         if not examples:
             raise CommandError(f"{name!r} is no dataset with labelled steps: learned.json is made with the sample")
         with piece_reader() as read:  # which asks no database meanwhile
