@@ -40,11 +40,11 @@ def dataset_of_demonstrations(name: str, project: str) -> Dataset:
 
 
 def record_demonstrations(
-    environment: Environment, tasks: Sequence[str], seeds: Sequence[int], dataset: Dataset
+    environment: Environment, tasks: Sequence[str], seeds: Sequence[int], dataset: Dataset, split: str = ""
 ) -> Counter[str]:
-    """Store what the oracles do in a dataset; task -> how many were solved. Raises EnvironmentLost: what was recorded
-    before is stored."""
-    store, solved, waiting = ConversationStore(dataset), Counter[str](), list[ConversationRecord]()
+    """Store what the oracles do in a dataset; task -> how many were solved. `split`: instead of that of recorded
+    episodes. Raises EnvironmentLost: what was recorded before is stored."""
+    store, solved, waiting = ConversationStore(dataset, split), Counter[str](), list[ConversationRecord]()
     try:
         for task, _, record in demonstrations(environment, tasks, seeds):
             solved[task] += record is not None

@@ -75,6 +75,15 @@ def test_what_they_do_is_recorded_as_people_are_and_only_where_it_reached_the_go
 
 
 @pytest.mark.django_db
+def test_they_are_put_into_the_split_that_is_asked_for(miniwob) -> None:
+    """copy-paste is a task of a test split as people recorded it, which no training reads."""
+    assert split_of("copy-paste", "copy-paste-0") == "test_website"
+    arguments = ("oracle-demos", "--tasks", "copy-paste", "--episodes", "1", "--split", "train")
+    call_command("record_demos", *arguments, stdout=io.StringIO())
+    assert [goal.split for goal in Conversation.objects.all()] == ["train"]
+
+
+@pytest.mark.django_db
 def test_a_failure_is_no_demonstration(miniwob, monkeypatch) -> None:
     def wrong(page: OraclePage):
         from agents.environments.oracles.solving import click

@@ -11,6 +11,7 @@ from agents.environments.process import EnvironmentProcess
 from agents.environments.protocol import EnvironmentLost
 from agents.live.demonstrating import dataset_of_demonstrations, record_demonstrations
 from agents.live.goals import told_tasks
+from annotations.models import Split
 
 
 class Command(BaseCommand):
@@ -24,6 +25,7 @@ class Command(BaseCommand):
         parser.add_argument("--tasks", nargs="+", default=["all"], metavar="TASK", help="all that have an oracle")
         parser.add_argument("--episodes", type=int, default=10, metavar="N", help="of each task, with a seed each")
         parser.add_argument("--first-seed", type=int, default=0, metavar="SEED")
+        parser.add_argument("--split", choices=Split.values, default="", help="instead of that of recorded episodes")
         parser.add_argument("--project", default="", help="slug of the project (default: the only or first one)")
 
     def handle(self, *, dataset: str, **options: Any) -> None:
@@ -37,7 +39,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         try:
             kept = dataset_of_demonstrations(dataset, options["project"])
-            solved = record_demonstrations(process, tasks, seeds, kept)
+            solved = record_demonstrations(process, tasks, seeds, kept, options["split"])
         except ValueError as error:
             raise CommandError(str(error)) from error
         except EnvironmentLost as error:
