@@ -3,6 +3,7 @@
 Core. What cannot be done is said in words, which the replay shows and the agent's next observation tells.
 """
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = frozenset({"date", "time", "month", "week", "datetime-local", "color", "range"})  # not typed key by key
 KEYS = frozenset("Enter Tab Escape Backspace Delete ArrowLeft ArrowRight ArrowUp ArrowDown Home End Space".split())
+MOST_PRESSES = 200  # of one action
 CHORDS = frozenset({"Control+a", "Control+c", "Control+v"})
 FIND = """path => {
   try {
@@ -215,11 +217,17 @@ def _press_on(page: ActedPage, element: Any, action: Action) -> str:
     return _press(page, action.value)
 
 
-def _press(page: ActedPage, key: str) -> str:
+def _press(page: ActedPage, value: str) -> str:
+    """`value`: a key, and behind a space how often it is pressed, where that is more than once."""
+    key, _, times = value.partition(" ") if len(value) > 1 else (value, "", "")
+    count = int(times) if re.fullmatch(r"[1-9]\d{0,2}", times) else 1 if not times else 0
+    if not 1 <= count <= MOST_PRESSES:
+        raise CannotAct(f"a key is pressed one to {MOST_PRESSES} times, not {times!r}")
     if key not in KEYS and key not in CHORDS and len(key) != 1:
         raise CannotAct(f"there is no key {key!r}")
-    page.keyboard.press(key)
-    return f"pressed {key}"
+    for _ in range(count):
+        page.keyboard.press(key)
+    return f"pressed {key}" + (f" {count} times" if count > 1 else "")
 
 
 def _hover(page: ActedPage, element: Any, action: Action) -> str:

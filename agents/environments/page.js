@@ -112,6 +112,12 @@
     return found;
   };
 
+  /** What colour an element has: what is drawn is filled. @param {Element} element @param {CSSStyleDeclaration} style */
+  const colourOf = (element, style) => {
+    if (!(element instanceof SVGGeometryElement || element instanceof SVGTextElement)) return style.backgroundColor;
+    return style.fill.startsWith("rgb") ? style.fill : "rgba(0, 0, 0, 0)";
+  };
+
   /** @param {Element} element @returns {Iterable<string>} */
   function* textsBelow(element) {
     const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
@@ -139,7 +145,7 @@
       children: [],
       id: element.id,
       classes: element.className,
-      bgColor: style.backgroundColor,
+      bgColor: colourOf(element, style),
     };
     const more = told(element);
     if (Object.keys(more).length) node.told = more;

@@ -199,8 +199,9 @@ def _element(node: Node, node_id: str) -> MiniwobElement:
     has_text = bool(node.get("text")) or any(child["tag"] == TEXT_NODE for child in node["children"])
     is_control = node["tag"] in CONTROLS or tag in ("input", "textarea")
     is_leaf = not node["children"]
-    if is_leaf and not has_text and not is_control and not node["bgColor"].startswith("rgba(0, 0, 0, 0"):
-        attributes["bg_color"] = node["bgColor"]  # all that tells the boxes of the colour tasks apart
+    is_coloured = is_leaf and not is_control and (not has_text or tag == "svg-text")
+    if is_coloured and not node["bgColor"].startswith("rgba(0, 0, 0, 0"):
+        attributes["bg_color"] = node["bgColor"]  # all that tells the boxes and figures of the colour tasks apart
     attributes["bounding_box_rect"] = f"{node['left']:g},{node['top']:g},{node['width']:g},{node['height']:g}"
     if is_control:
         attributes["is_clickable"] = "true"

@@ -104,6 +104,8 @@ def test_a_list_is_chosen_from_by_its_words_and_tells_what_was_chosen(miniwob) -
         (Action("TYPE", "{button}", "x"), "nothing can be typed into a button"),
         (Action("SELECT", "{button}", "x"), "no list"),
         (Action("PRESS", "{button}", "F13"), "there is no key"),
+        (Action("PRESS", "{button}", "Tab 201"), "one to 200 times"),
+        (Action("PRESS", "{button}", "Tab often"), "one to 200 times"),
         (Action("LOAD", None, "https://example.com/"), "LOAD is not done here"),
         (Action("SCROLL", "{button}", "much"), "SCROLL takes pixels"),
         (Action("DRAG", "{button}", "a,b"), "DRAG takes pixels"),
@@ -118,6 +120,23 @@ def test_what_cannot_be_done_is_said_and_ends_nothing(miniwob, action, words) ->
     assert words in effect.words
     assert (effect.done, effect.reward) == (False, 0.0)
     assert effect.view.html == start.view.html
+
+
+def test_a_key_is_pressed_as_often_as_is_said(miniwob) -> None:
+    """Seed 5 asks for 12 where the slider stands at 13."""
+    start = miniwob.reset("use-slider", 5)
+    (handle,) = [node for node, said in start.view.names.items() if said.startswith("[span]")]
+    moved = miniwob.step(Action("PRESS", handle, "ArrowLeft 3"))
+    assert (moved.words, "<text>10</text>" in moved.view.html) == ("pressed ArrowLeft 3 times", True)
+    miniwob.step(Action("PRESS", handle, "ArrowRight 2"))
+    assert miniwob.step(Action("CLICK", node(start, "[button]  Submit"))).reward == 1.0
+
+
+def test_figures_have_the_colour_that_they_are_drawn_in(miniwob) -> None:
+    root = parse(miniwob.reset("click-shape", 1).view.html)
+    drawn = [one for tag in ("circle", "rect", "polygon", "svg-text") for one in root.iter(tag)]
+    assert drawn
+    assert all((one.get("bg_color") or "").startswith("rgb(") for one in drawn)
 
 
 def test_a_click_reaches_an_element_whose_middle_is_covered(miniwob) -> None:

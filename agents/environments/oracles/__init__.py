@@ -32,6 +32,7 @@ from agents.environments.oracles.fields import (
     movies,
     password_twice,
     quoted_text,
+    slider,
     spinner,
     table_cell,
     table_form,
@@ -39,6 +40,7 @@ from agents.environments.oracles.fields import (
     time,
     word,
 )
+from agents.environments.oracles.figures import counted, described, point
 from agents.environments.oracles.finding import contact, found_result, generated, guessed, parity, shell, ticket
 from agents.environments.oracles.forms import form_of_radio, menu, picked_date
 from agents.environments.oracles.lists import boxes, colour, one_of_list, shades, some_of_list
@@ -69,6 +71,7 @@ ORACLES: dict[str, Oracle] = {
     "click-option": boxes,
     "click-scroll-list": some_of_list,
     "click-shades": shades,
+    "click-shape": described,
     "click-tab": tab,
     "click-tab-2": link_in_tabs,
     "click-tab-2-easy": link_in_tabs,
@@ -80,6 +83,7 @@ ORACLES: dict[str, Oracle] = {
     "click-widget": widget,
     "copy-paste": copied,
     "copy-paste-2": copied,
+    "count-shape": counted,
     "email-inbox": mail,
     "email-inbox-delete": mail,
     "email-inbox-forward": mail,
@@ -98,9 +102,11 @@ ORACLES: dict[str, Oracle] = {
     "focus-text-2": focus,
     "form-sequence-2": form_of_radio,
     "generate-number": generated,
+    "grid-coordinate": point,
     "guess-number": guessed,
     "login-user": login,
     "login-user-popup": login,
+    "multi-layouts": movies,
     "multi-orderings": movies,
     "navigate-tree": tree,
     "odd-or-even": parity,
@@ -118,6 +124,7 @@ ORACLES: dict[str, Oracle] = {
     "unicode-test": quoted_button,
     "use-autocomplete": completed,
     "use-autocomplete-nodelay": completed,
+    "use-slider": slider,
     "use-spinner": spinner,
     "visual-addition": blocks,
 }

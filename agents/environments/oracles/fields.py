@@ -8,6 +8,7 @@ from agents.environments.oracles.solving import (
     fill,
     first,
     ordinal,
+    press,
     submit,
     text_of,
     type_into,
@@ -125,6 +126,15 @@ def spinner(page: OraclePage) -> Action | None:
     return click(page.one(css="ui-spinner-up" if there < wanted else "ui-spinner-down"))
 
 
+def slider(page: OraclePage) -> Action | None:
+    """Press an arrow on the handle as often as the number that is shown differs from the asked one."""
+    wanted, shown = int(page.between("Select ", " with")), page.one(id="val")
+    away = wanted - int(text_of(shown)) if shown is not None else 0
+    if not away:
+        return click(submit(page))
+    return press(page.one(css="ui-slider-handle"), f"{'ArrowRight' if away > 0 else 'ArrowLeft'} {abs(away)}")
+
+
 def completed(page: OraclePage) -> Action | None:
     """Type the beginning that the goal quotes, choose the suggestion that begins and ends as asked, hand it in."""
     begins, *rest = page.quoted()
@@ -147,10 +157,10 @@ def movies(page: OraclePage) -> Action | None:
         name = _label_of(page, field).lower()
         text = next((value for key, value in wanted.items() if key in name), "")
         fields.append((field, text))
-    ends = [*page.all("button"), *page.all("a"), *page.all("div")]
-    named = [one for one in ends if text_of(one) in ("Submit", "Search", "Go!", "Go")]
-    end = first(*named[-1:], *page.all("button"))  # the innermost
-    return fill(page, fields, end)
+    # Of blocks around each other the innermost comes first.
+    ends = [*page.all("button"), *page.all("a"), *reversed(page.all("div"))]
+    named = (one for one in ends if text_of(one) in ("Submit", "Search", "Go!", "Go"))
+    return fill(page, fields, first(next(named, None), *page.all("button")))
 
 
 def _label_of(page: OraclePage, field: Element) -> str:
