@@ -8,6 +8,7 @@ import numpy as np
 
 from agents.learned import similarity
 from agents.learned.examples import OPERATIONS, Example, without_quotes
+from agents.learned.habits import NONE, Habits
 from agents.learned.prepare import PreparedStep, Values, prepare, prepare_values
 from agents.learned.texts import TextTable
 from agents.types import NoCandidates
@@ -33,6 +34,7 @@ class Arrays:
     value_texts: list[tuple[int, np.ndarray, bool]] = field(default_factory=list)  # label, leads, whether options
     value_gold: list[np.ndarray] = field(default_factory=list)
     related: bool = False  # with the columns that came later
+    habits: Habits = NONE
     skipped: int = 0  # examples without a readable page or without their element among the candidates
 
     def __len__(self) -> int:
@@ -47,10 +49,11 @@ def collect(
     total: int = 0,
     vary: bool = False,
     related: bool = False,
+    habits: Habits = NONE,
 ) -> Arrays:
     """Prepare every example; those that nothing can be learnt from are counted in `skipped`. `vary`: learn a second
     time from an instruction with quotes, without the marks; `related`: read with the columns of `relations`."""
-    arrays = Arrays(related=related)
+    arrays = Arrays(related=related, habits=habits)
     for number, example in enumerate(examples, 1):
         known = _add(arrays, example, common, table)
         plain = without_quotes(example) if vary and known else None
@@ -65,7 +68,7 @@ def _add(arrays: Arrays, example: Example, common: Collection[str], table: TextT
     """Take an example in, if it can be learnt from; whether it was."""
     done = example.step.action
     try:
-        step = prepare(example.observation, common, arrays.related)
+        step = prepare(example.observation, common, arrays.related, arrays.habits)
     except (PageError, NoCandidates):
         arrays.skipped += 1
         return False

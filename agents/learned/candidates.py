@@ -33,6 +33,7 @@ _HUES = (
     (345, "magenta pink fuchsia purple"),
     (361, "red"),
 )
+COLOURS = frozenset({"black", "white", "grey", "gray", "pink"}.union(*(names.split() for _, names in _HUES)))
 # Words people use for what the markup calls otherwise.
 _KIND_WORDS = {
     "rect": "rectangle square box",
@@ -114,6 +115,12 @@ class PageCandidates:
     def boxes(self) -> np.ndarray:
         """x, y, width and height of each candidate, shape (n, 4); zeros for one without layout."""
         return np.array([element.bbox or (0, 0, 0, 0) for element in self.candidates], dtype=np.float32).reshape(-1, 4)
+
+    @cached_property
+    def lone_number(self) -> float | None:
+        """The only number that stands by itself on the page, where nothing can be done to it: what a slider is at."""
+        shown = [value for e in self.everything if not e.interactive and (value := number(e.text)) is not None]
+        return shown[0] if len(set(shown)) == 1 else None
 
     @cached_property
     def months(self) -> list[tuple[int, int]]:

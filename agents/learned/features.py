@@ -12,7 +12,7 @@ from agents.learned.mentions import Columns, name_columns, word_columns
 from annotations.dom.elements import DescribedElement
 from annotations.dom.roles import TOGGLE_ROLES
 
-VERSION = 1  # of the columns; a model is only read with the version it was trained with
+VERSION = 2  # of the columns; a model is only read with the version it was trained with
 
 KINDS = (
     "button",
@@ -225,8 +225,12 @@ def goal_distances(page: PageCandidates, instruction: Instruction) -> tuple[int 
 
 
 def _number_gap(page: PageCandidates, instruction: Instruction) -> float | None:
-    """The first asked number less the first that a field holds; None without either."""
-    held = [value for e in page.candidates if e.role in FIELDS and (value := number(e.value)) is not None]
+    """The first asked number less the first that a field holds, or that the page shows where it has no field; None
+    without either."""
+    fields = [e for e in page.candidates if e.role in FIELDS]
+    held = [value for e in fields if (value := number(e.value)) is not None]
+    if not fields and page.lone_number is not None:
+        held = [page.lone_number]
     return instruction.numbers[0] - held[0] if held and instruction.numbers else None
 
 

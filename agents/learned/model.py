@@ -21,6 +21,7 @@ from agents.learned.arrays import (
 )
 from agents.learned.examples import OPERATIONS
 from agents.learned.flat import tensor
+from agents.learned.habits import Habits
 from agents.learned.network import CandidateRows, Network, Shape, log_softmax
 from agents.learned.prepare import PreparedStep, prepare_values
 from agents.learned.texts import TextTable
@@ -67,6 +68,11 @@ class LearnedModel:
     def related(self) -> bool:
         """Whether it reads the columns of `relations`; a model trained before there were any does not."""
         return bool(self.config.get("settings", {}).get("relations"))
+
+    @property
+    def habits(self) -> Habits:
+        """What was typed in its training though nothing said it."""
+        return Habits(**{name: tuple(texts) for name, texts in self.config.get("habits", {}).items()})
 
     @torch.inference_mode()
     def predict(

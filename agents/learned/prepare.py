@@ -9,6 +9,7 @@ import numpy as np
 from agents.learned import features, spans
 from agents.learned.candidates import PageCandidates, markup_text, name_text, read_page
 from agents.learned.examples import Example
+from agents.learned.habits import NONE, Habits
 from agents.learned.history import History, read_history
 from agents.learned.instruction import Instruction, read
 from agents.learned.mentions import word_weights
@@ -47,14 +48,18 @@ class PreparedStep:
     words: list[str]  # of the instruction, those that tell
     acted: np.ndarray  # (n,)
     related: bool = False  # with the columns that came later
+    habits: Habits = NONE
 
     def texts(self) -> Iterable[str]:
         return (*self.names, *self.markup, *self.words, self.instruction.text)
 
 
 @page_deadline()
-def prepare(observation: Observation, common: Collection[str], related: bool = False) -> PreparedStep:
-    """A step as the network reads it; `related`: with the columns that came later. Raises PageError for a page that
+def prepare(
+    observation: Observation, common: Collection[str], related: bool = False, habits: Habits = NONE
+) -> PreparedStep:
+    """A step as the network reads it; `related`: with the columns that came later; `habits`: what is typed besides what
+    the instruction and the page say. Raises PageError for a page that
     cannot be read and NoCandidates for one that offers no element."""
     page = read_page(observation.root, observation.candidate_ids)
     if not page.candidates:
@@ -76,6 +81,7 @@ def prepare(observation: Observation, common: Collection[str], related: bool = F
         words=list(dict.fromkeys([*instruction.quotes, *telling]))[:MAX_TELLING],
         acted=found["acted"],
         related=related,
+        habits=habits,
     )
 
 
@@ -83,10 +89,10 @@ def prepare_values(
     step: PreparedStep, element: DescribedElement, operation: str, earlier: Sequence[str], common: Collection[str]
 ) -> Values:
     """What an operation on an element could take."""
-    found = spans.spans(operation, element, step.page, step.instruction, earlier)
+    found = spans.spans(operation, element, step.page, step.instruction, earlier, step.habits)
     columns = spans.columns(found, operation, element, step.page, step.instruction, step.history, common)
     if step.related:
-        columns = np.hstack([columns, spans.kind_columns(found, element, step.page, step.instruction)])
+        columns = np.hstack([columns, spans.kind_columns(found, element, step.page, step.instruction, common)])
     leads = [span.lead if span.source != "option" else span.text for span in found]
     return Values(found, columns, spans.label_text(element), leads)
 

@@ -12,22 +12,18 @@ import numpy as np
 from agents.learned.candidates import LEVELS, PageCandidates, implied_words, markup_words
 from agents.learned.family import around_ids, family_columns
 from agents.learned.features import goal_distances
+from agents.learned.figures import KINDS, TEXT_IN_FIGURE, figure_columns
 from agents.learned.history import History
 from agents.learned.instruction import Instruction, normal, tokens
 from agents.learned.mentions import Columns, word_weights
+from agents.learned.paging import paging_columns
 from annotations.dom.elements import DescribedElement
 
 AGAIN = (0, 1, 2)  # levels at which another element is compared with the last one
 EVERY = frozenset(normal(word) for word in "all every each any both".split())
 WIDE = 0.5  # share of the candidates that a block of a part of the page holds at most
+GENERAL = frozenset({"shape", "figure"})  # words for every figure tell none apart
 SURE = 1e-6  # shares that differ by less are equal
-FIGURES = {
-    "circle": {"circle"},
-    "ellipse": {"ellipse", "oval", "circle"},
-    "rect": {"rectangle", "square"},
-    "polygon": {"triangle", "polygon"},
-}
-TEXT_IN_FIGURE = "svg-text"
 
 
 def relation_columns(
@@ -45,6 +41,8 @@ def relation_columns(
         **_unplaced(page, weights, history),
         **_again(page, spoken, history, acted),
         "names_figure": _names_figure(page),
+        **figure_columns(page, instruction),
+        **paging_columns(page, instruction),
         "every": np.full(len(acted), float(bool(EVERY & set(instruction.lower))), dtype=np.float32),
     }
 
@@ -153,7 +151,7 @@ def _names_figure(page: PageCandidates) -> np.ndarray:
 
 def _figure_words(element: DescribedElement) -> set[str]:
     if element.tag != TEXT_IN_FIGURE:
-        return FIGURES.get(element.tag, set())
+        return KINDS.get(element.tag, set()) - GENERAL
     text = element.text.strip()
     return {"number", "digit"} if text.isdigit() else {"letter"} if len(text) == 1 else set()
 

@@ -3,10 +3,13 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
+from agents.learned import derived
 from agents.learned.candidates import PageCandidates, markup_words, name
+from agents.learned.habits import NONE, Habits
 from agents.learned.history import History
 from agents.learned.instruction import Instruction, phrase_at, read, tokens
 from agents.words.values import CODE, DATE, EMAIL, PLACEHOLDER, candidate_values
@@ -19,7 +22,7 @@ MAX_RANGE = 50
 MAX_PAGE_SPANS = 60
 MAX_PAGE_WORDS = 4
 LEAD = 2  # words in front of a span that say what it is
-SOURCES = ("quote", "words", "date", "time", "range", "earlier", "page", "option", "key")
+SOURCES = ("quote", "words", "date", "time", "range", "earlier", "page", "option", "key", "habit", *derived.SOURCES)
 
 _RANGE = re.compile(r"(?<!\d)(-?\d{1,15})(?!\d)\s*+(?:-|–|to|and)\s*+(-?\d{1,15})(?!\d)")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -37,10 +40,16 @@ class ValueSpan:
     place: int = -1
     words: int = 0
     number: int = 0  # place among the spans of its source
+    told: bool = False  # by its place or the form that it has on the page
 
 
 def spans(
-    operation: str, element: DescribedElement, page: PageCandidates, instruction: Instruction, earlier: Sequence[str]
+    operation: str,
+    element: DescribedElement,
+    page: PageCandidates,
+    instruction: Instruction,
+    earlier: Sequence[str],
+    habits: Habits = NONE,
 ) -> list[ValueSpan]:
     """Possible values for an operation on an element, each text once; none for CLICK."""
     if operation == "SELECT":
@@ -48,9 +57,11 @@ def spans(
             ValueSpan(text, "option", number=i) for i, (_, text) in enumerate(element.options)
         )
     elif operation == "PRESS":
-        found = (ValueSpan(key, "key", number=i) for i, key in enumerate(KEYS))
+        keys = (ValueSpan(key, "key", number=i) for i, key in enumerate(KEYS))
+        found = chain(keys, (ValueSpan(text, "presses", told=True) for text in derived.presses(page, instruction)))
     elif operation == "TYPE":
-        found = _typed(page, instruction, earlier)
+        usual = (ValueSpan(text, "habit", told=told) for text, told in habits.values(page, instruction.text))
+        found = chain(_typed(element, page, instruction, earlier), usual)
     else:
         return []
     unique: dict[str, ValueSpan] = {}
@@ -59,7 +70,9 @@ def spans(
     return list(unique.values())
 
 
-def _typed(page: PageCandidates, instruction: Instruction, earlier: Sequence[str]) -> Iterator[ValueSpan]:
+def _typed(
+    element: DescribedElement, page: PageCandidates, instruction: Instruction, earlier: Sequence[str]
+) -> Iterator[ValueSpan]:
     for number, quote in enumerate(instruction.quotes):
         place = next(iter(phrase_at(tokens(quote), instruction.lower)), -1)
         yield ValueSpan(quote, "quote", _lead(instruction, place), place, len(tokens(quote)), number)
@@ -76,9 +89,11 @@ def _typed(page: PageCandidates, instruction: Instruction, earlier: Sequence[str
         for number, value in enumerate(candidate_values(text)):
             place = next(iter(phrase_at(tokens(value), past.lower)), -1)
             yield ValueSpan(value, "earlier", _lead(past, place), -1, len(tokens(value)), number)
+    for number, (value, source, told) in enumerate(derived.derived(page, instruction, element)):
+        yield ValueSpan(value, source, number=number, told=told)
     shown = (e for e in page.everything if not e.interactive and 0 < len(e.text.split()) <= MAX_PAGE_WORDS)
-    for number, element in zip(range(MAX_PAGE_SPANS), shown, strict=False):
-        yield ValueSpan(element.text, "page", number=number)
+    for number, other in zip(range(MAX_PAGE_SPANS), shown, strict=False):
+        yield ValueSpan(other.text, "page", number=number)
 
 
 def _words(instruction: Instruction) -> Iterator[ValueSpan]:
@@ -223,19 +238,28 @@ def _range(span: ValueSpan, hints: Sequence[tuple[bool, int]], history: History)
 
 
 def kind_columns(
-    found: Sequence[ValueSpan], element: DescribedElement, page: PageCandidates, instruction: Instruction
+    found: Sequence[ValueSpan],
+    element: DescribedElement,
+    page: PageCandidates,
+    instruction: Instruction,
+    common: Collection[str],
 ) -> np.ndarray:
     """Shape (len(found), OF_KIND): whether a value is of the kind that its field takes, whatever kind that is, as what
-    dates teach holds for times; and how much of it the page says already, which need not be typed."""
+    dates teach holds for times; how much of it the page says already, which need not be typed; and whether what stands
+    before it on the page is what the instruction or the field's own label names."""
     kind, rows = element.attributes.get("type", ""), []
     takes = kind in ("date", "time", "number")
     said = f" {' '.join(instruction.words)} "
+    before, label = derived.beside(page), tokens(name(element))
     for span in found:
         fits = span.source == kind or (kind == "number" and bool(_NUMBER.fullmatch(span.text)))
         own = [word for word in tokens(span.text) if word not in NO_MENTION]
         placed = sum(word in page.words for word in own) / max(1, len(own))
         stands = f" {' '.join(span.text.split())} " in said
+        lead = before.get(span.text, "")
+        is_named = bool(lead) and derived.is_named(lead, instruction, common)
         rows.append([fits, takes, takes and not fits, stands, placed, bool(own) and not placed])
+        rows[-1] += [span.told, is_named, bool(lead) and tokens(lead) == label]
     return np.array(rows, dtype=np.float32).reshape(len(found), OF_KIND)
 
 
@@ -245,4 +269,4 @@ def width(related: bool) -> int:
 
 
 WIDTH = len(SOURCES) + 14 + 16 + 8 + 4 + 8 + len(KEYS)
-OF_KIND = 6
+OF_KIND = 9

@@ -22,6 +22,7 @@ from agents.learned.arrays import Arrays, collect
 from agents.learned.examples import Example
 from agents.learned.fit import FitState, begin, run_epoch
 from agents.learned.flat import Flat, flatten
+from agents.learned.habits import Habits, habits_of
 from agents.learned.measure import measure
 from agents.learned.model import LearnedModel, save, write_json
 from agents.learned.network import Network, Shape
@@ -46,6 +47,7 @@ class Readings:
     dev: Arrays
     table: TextTable
     common: frozenset[str]  # words of instructions' templates
+    habits: Habits
     examples: int
     seconds: float
 
@@ -60,12 +62,12 @@ def read(
     begun = time.perf_counter()
     examples, dev = list(examples), list(dev)
     common, table = frozenset(template_words(examples)), TextTable()
-    related = settings.relations
-    arrays = collect(examples, common, table, on_progress, len(examples), settings.without_quotes, related)
-    held = collect(dev, common, table, related=related)
+    related, habits = settings.relations, habits_of(examples)
+    arrays = collect(examples, common, table, on_progress, len(examples), settings.without_quotes, related, habits)
+    held = collect(dev, common, table, related=related, habits=habits)
     if not len(arrays):
         raise NothingToLearn(f"none of {len(examples)} examples can be learnt from")
-    return Readings(arrays, held, table, common, len(examples), time.perf_counter() - begun)
+    return Readings(arrays, held, table, common, habits, len(examples), time.perf_counter() - begun)
 
 
 def train(
@@ -96,7 +98,7 @@ def train(
     }
     if len(readings.dev):
         metrics["dev"] = measure(networks, flatten(readings.dev, vectors), vectors)
-    config = {"settings": dataclasses.asdict(settings)}
+    config = {"settings": dataclasses.asdict(settings), "habits": dataclasses.asdict(readings.habits)}
     model = LearnedModel(tuple(networks), readings.common, encoder.name, config)
     save(model, folder)
     write_json(folder / METRICS, metrics)

@@ -143,7 +143,7 @@ def test_a_field_takes_values_of_its_kind(kind: str, text: str, right: str) -> N
     page, instruction = page_of(f'<input backend_node_id="5" type="{kind}"/>'), read(f"Enter it {text} and submit")
     (field,) = page.candidates
     found = spans.spans("TYPE", field, page, instruction, ())
-    told = spans.kind_columns(found, field, page, instruction)
+    told = spans.kind_columns(found, field, page, instruction, frozenset())
     fits = [span.text for span, row in zip(found, told, strict=True) if row[0]]
     assert fits == [right]
 

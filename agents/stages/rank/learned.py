@@ -59,13 +59,16 @@ class LearnedElements(RankKind):
 
     def rank(self, observations: Sequence[Observation]) -> list[tuple[RankedCandidate, ...]]:
         """The rankings of past steps. Raises PageError and NoCandidates."""
-        steps = [prepare(observation, self.model.common, self.model.related) for observation in observations]
+        steps = [self._read(observation) for observation in observations]
         predictions = self._predict(steps, observations)
         return [_ranking(step, best[0]) for step, best in zip(steps, predictions, strict=True)]
 
+    def _read(self, observation: Observation) -> PreparedStep:
+        return prepare(observation, self.model.common, self.model.related, self.model.habits)
+
     def _prepared(self, state: StepState) -> PreparedStep | None:
         try:
-            return prepare(state.observation, self.model.common, self.model.related)
+            return self._read(state.observation)
         except (PageError, NoCandidates) as error:
             state.fail(str(error))
             return None
