@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from agents.types import Observation, RecordedStep
 from agents.words.values import unquoted
 
-OPERATIONS = ("CLICK", "TYPE", "SELECT", "PRESS")
+OPERATIONS = ("CLICK", "TYPE", "SELECT", "PRESS", "HOVER")
+WITHOUT_VALUE = frozenset({"CLICK", "HOVER"})
 
 
 @dataclass(frozen=True)

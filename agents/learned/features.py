@@ -6,6 +6,7 @@ from operator import and_, gt
 import numpy as np
 
 from agents.learned.candidates import PageCandidates, markup_words, number
+from agents.learned.examples import OPERATIONS
 from agents.learned.history import History
 from agents.learned.instruction import Instruction, dates, normal, phrase_at, times, tokens
 from agents.learned.mentions import Columns, name_columns, word_columns
@@ -141,7 +142,7 @@ def _history_columns(page: PageCandidates, instruction: Instruction, history: Hi
         "numbered": bool(instruction.numbers),
         "parts": min(instruction.parts, STEPS) / STEPS,
         "parts_left": float(np.clip(instruction.parts - done, -STEPS, STEPS)) / STEPS,
-        **{f"last_operation_{n}": history.operation_number() == n for n in range(5)},
+        **{f"last_operation_{n}": history.operation_number() == n for n in range(len(OPERATIONS) + 1)},
     }
     acted = [history.times(element.node_id) for element in page.candidates]
     return {

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from agents.learned.examples import OPERATIONS
+from agents.learned.examples import OPERATIONS, WITHOUT_VALUE
 from agents.learned.flat import Flat, batch
 from agents.learned.network import Network, log_softmax
 
 BATCH = 256
-TAKES_VALUE = torch.tensor([operation != "CLICK" for operation in OPERATIONS])
+TAKES_VALUE = torch.tensor([operation not in WITHOUT_VALUE for operation in OPERATIONS])
 
 
 @torch.inference_mode()

@@ -74,7 +74,7 @@ class Network(nn.Module):
         )
 
     def forward(self, rows: CandidateRows) -> tuple[Tensor, Tensor]:
-        """Scores, shape (r,), and operation logits, shape (r, 4)."""
+        """Scores, shape (r,), and operation logits, shape (r, operations)."""
         columns = ((rows.columns - self.mean) / self.spread).clamp(-5, 5)
         asked, known = rows.instruction, self.task(rows.instruction)
         if self.training and self.shape.forget:

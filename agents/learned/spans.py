@@ -51,7 +51,7 @@ def spans(
     earlier: Sequence[str],
     habits: Habits = NONE,
 ) -> list[ValueSpan]:
-    """Possible values for an operation on an element, each text once; none for CLICK."""
+    """Possible values for an operation on an element, each text once; none for CLICK and HOVER."""
     if operation == "SELECT":
         found: Iterator[ValueSpan] = (
             ValueSpan(text, "option", number=i) for i, (_, text) in enumerate(element.options)

@@ -186,3 +186,20 @@ def test_what_others_typed_is_offered_where_it_was_learned_alone() -> None:
     step = prepare(example.step.observation, frozenset(), True)
     values = prepare_values(step, step.page.by_id["5"], "TYPE", (), frozenset())
     assert "list" not in {span.text for span in values.spans}
+
+
+def test_pointing_at_what_opens_is_learned_apart_from_pressing_it(tmp_path) -> None:
+    """What was pointed at is pressed then."""
+    examples = []
+    for example in make_examples(96)[::4]:
+        step, (node_id,) = example.step, example.step.positive_ids
+        pointed = PastAction("[button]  It -> HOVER", "HOVER", node_id)
+        after = replace(step.observation, turn_actions=(pointed,))
+        examples.append(replace(example, step=replace(step, action=pointed)))
+        examples.append(replace(example, step=replace(step, observation=after)))
+    learn(examples, HashEncoder(64), Settings(epochs=12, epoch_steps=200, networks=1, hidden=32), tmp_path)
+    model = load(tmp_path)
+    steps = [prepare(one.observation, model.common, model.related) for one in examples[:8]]
+    found = model.predict(steps, [one.observation for one in examples[:8]], HashEncoder(64))
+    assert [best.operation for (best,) in found] == ["HOVER", "CLICK"] * 4
+    assert {best.value for (best,) in found} == {""}
