@@ -15,6 +15,7 @@ from agents.learned.model import load
 from agents.learned.prepare import prepare, prepare_values
 from agents.learned.relations import relation_columns
 from agents.learned.settings import Settings
+from agents.stages.plan.following import SOURCES
 from agents.types import PastAction
 from annotations.dom.tree import parse
 from tests.agents.learned_world import learn, make_examples
@@ -186,6 +187,10 @@ def test_what_others_typed_is_offered_where_it_was_learned_alone() -> None:
     step = prepare(example.step.observation, frozenset(), True)
     values = prepare_values(step, step.page.by_id["5"], "TYPE", (), frozenset())
     assert "list" not in {span.text for span in values.spans}
+
+
+def test_where_each_value_comes_from_is_told_in_words() -> None:
+    assert set(SOURCES) == set(spans.SOURCES)
 
 
 def test_pointing_at_what_opens_is_learned_apart_from_pressing_it(tmp_path) -> None:

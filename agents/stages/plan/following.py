@@ -28,6 +28,12 @@ SOURCES = {
     "page": "a text of the page",
     "option": "an option of the list",
     "key": "a key",
+    "habit": "what was typed in training though nothing says it",
+    "held": "what another field holds",
+    "nth": "the word of the page at the place in the instruction",
+    "result": "what a sum on the page comes to",
+    "joined": "letters that stand apart on the page",
+    "presses": "a key, as often as a number is away from the one in the instruction",
 }
 
 
