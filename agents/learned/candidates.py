@@ -33,7 +33,34 @@ _HUES = (
     (345, "magenta pink fuchsia purple"),
     (361, "red"),
 )
-COLOURS = frozenset({"black", "white", "grey", "gray", "pink"}.union(*(names.split() for _, names in _HUES)))
+# What CSS calls a colour, people who write pages mean by that word: lime is none of the greens of pages.
+_NAMED = {
+    (0, 0, 0): "black",
+    (0, 0, 128): "navy",
+    (0, 0, 255): "blue",
+    (0, 128, 0): "green",
+    (0, 128, 128): "teal",
+    (0, 255, 0): "lime",
+    (0, 255, 255): "aqua cyan",
+    (128, 0, 0): "maroon",
+    (128, 0, 128): "purple",
+    (128, 128, 0): "olive",
+    (128, 128, 128): "grey gray",
+    (165, 42, 42): "brown",
+    (192, 192, 192): "silver",
+    (238, 130, 238): "violet",
+    (255, 0, 0): "red",
+    (255, 0, 255): "magenta fuchsia",
+    (255, 165, 0): "orange",
+    (255, 192, 203): "pink",
+    (255, 255, 0): "yellow",
+    (255, 255, 255): "white",
+}
+COLOURS = frozenset(
+    {"black", "white", "grey", "gray", "pink"}.union(
+        *(names.split() for names in (*_NAMED.values(), *(names for _, names in _HUES)))
+    )
+)
 # Words people use for what the markup calls otherwise.
 _KIND_WORDS = {
     "rect": "rectangle square box",
@@ -200,6 +227,8 @@ def colour_words(css: str) -> set[str]:
     parts = [float(part) for part in _NUMBER.findall(css)]
     if not css.startswith("rgb") or len(parts) < 3 or (len(parts) > 3 and parts[3] == 0):
         return set()
+    if named := _NAMED.get((int(parts[0]), int(parts[1]), int(parts[2]))):
+        return set(named.split())
     red, green, blue = (part / 255 for part in parts[:3])
     high, low = max(red, green, blue), min(red, green, blue)
     if high < DARK:

@@ -161,7 +161,7 @@ def _encode(table: TextTable, encoder: Encoder) -> np.ndarray:
 def _vote(
     found: Sequence[tuple[torch.Tensor, torch.Tensor]], segment: torch.Tensor, steps: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Mean probabilities of the networks: log of those of elements, shape (r,), and of operations, shape (r, operations)."""
+    """Mean probabilities of the networks: log of those of elements, shape (r,), and of operations, (r, operations)."""
     elements = torch.stack([log_softmax(scores, segment, steps).exp() for scores, _ in found]).mean(0)
     operations = torch.stack([logits.softmax(1) for _, logits in found]).mean(0)
     return elements.clamp(min=1e-12).log(), operations

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
+from agents.learned.best import best_columns
 from agents.learned.candidates import LEVELS, PageCandidates, implied_words, markup_words
 from agents.learned.family import around_ids, family_columns
 from agents.learned.features import goal_distances
@@ -43,6 +44,7 @@ def relation_columns(
         "names_figure": _names_figure(page),
         **figure_columns(page, instruction),
         **paging_columns(page, instruction),
+        **best_columns(page, instruction),
         "every": np.full(len(acted), float(bool(EVERY & set(instruction.lower))), dtype=np.float32),
     }
 

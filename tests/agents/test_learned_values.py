@@ -6,7 +6,7 @@ import pytest
 
 from agents.encoders.embedding import HashEncoder
 from agents.learned import derived, spans
-from agents.learned.candidates import PageCandidates, read_page
+from agents.learned.candidates import PageCandidates, colour_words, read_page
 from agents.learned.examples import Example
 from agents.learned.habits import Habits, habits_of
 from agents.learned.history import read_history
@@ -150,6 +150,32 @@ def test_the_fifth_of_three_a_page_is_on_the_second_page(shown: int, leads: list
     columns = relation_columns(page, read("Click the 5th search result"), read_history(()), frozenset())
     for name, wanted in (("leads_to_page", leads), ("is_paged", meant)):
         assert [e.node_id for e, value in zip(page.candidates, columns[name], strict=True) if value] == wanted
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [("the cheapest flight", "21"), ("the shortest flight", "22"), ("the longest flight", "21"), ("a flight", "")],
+)
+def test_the_best_of_several_is_known_by_what_stands_around_it(asked: str, meant: str) -> None:
+    told = (("5h 3m", "$80"), ("50m", "$1100"), ("3h 9m", "$900"))
+    page = page_of(
+        "".join(
+            f'<div backend_node_id="{10 + n}"><p backend_node_id="{30 + n}"><text>{time}</text></p>'
+            f'<button backend_node_id="{21 + n}"><text>Book for {price}</text></button></div>'
+            for n, (time, price) in enumerate(told)
+        )
+    )
+    columns = relation_columns(page, read(f"Book {asked}"), read_history(()), frozenset())
+    found = [e.node_id for e, value in zip(page.candidates, columns["is_best"], strict=True) if value]
+    assert found == ([meant] if meant else [])
+
+
+@pytest.mark.parametrize(
+    ("css", "names"),
+    [("rgb(0, 255, 0)", {"lime"}), ("rgb(0, 128, 0)", {"green"}), ("rgba(0, 0, 0, 0)", set())],
+)
+def test_a_colour_is_called_as_css_calls_it(css: str, names: set[str]) -> None:
+    assert colour_words(css) == names
 
 
 LISTED = PastAction("[textbox]  Harbour -> TYPE: list", "TYPE", "5", "list")

@@ -42,12 +42,13 @@ from agents.environments.oracles.fields import (
 )
 from agents.environments.oracles.figures import counted, described, point
 from agents.environments.oracles.finding import contact, found_result, generated, guessed, parity, shell, ticket
-from agents.environments.oracles.forms import form_of_radio, menu, picked_date
+from agents.environments.oracles.forms import flight, form_of_radio, menu, picked_date
 from agents.environments.oracles.lists import boxes, colour, one_of_list, shades, some_of_list
 from agents.environments.oracles.messages import mail, posts
 from agents.environments.oracles.solving import Oracle
 
 ORACLES: dict[str, Oracle] = {
+    "book-flight": flight,
     "buy-ticket": ticket,
     "choose-date": picked_date,
     "choose-date-easy": picked_date,

@@ -38,7 +38,7 @@ def contact(page: OraclePage) -> Action | None:
 
 
 def ticket(page: OraclePage) -> Action | None:
-    flights = [(_measured(page, flight), flight) for flight in page.all(css="flight")]
+    flights = [(measured(page, flight), flight) for flight in page.all(css="flight")]
     if not flights:
         return None
     best = max(flights, key=lambda one: one[0]) if _wants_most(page.goal) else min(flights, key=lambda one: one[0])
@@ -49,7 +49,7 @@ def _wants_most(goal: str) -> bool:
     return any(word in goal for word in ("longest", "most expensive", "latest", "greatest"))
 
 
-def _measured(page: OraclePage, flight: Element) -> float:
+def measured(page: OraclePage, flight: Element) -> float:
     text = text_of(flight)
     if "price" in page.goal or "cheap" in page.goal or "expensive" in page.goal:
         return float(matched(text, r"\$(\d{1,6})") or 0)

@@ -1,6 +1,20 @@
 """Controls that open: forms of several kinds, menus, calendars."""
 
-from agents.environments.oracles.solving import OraclePage, click, fill, matched, ordinal, submit, text_of, value_of
+import re
+
+from agents.environments.oracles.finding import measured
+from agents.environments.oracles.solving import (
+    OraclePage,
+    click,
+    fill,
+    first,
+    matched,
+    ordinal,
+    submit,
+    text_of,
+    type_into,
+    value_of,
+)
 from agents.types import Action
 from annotations.dom.tree import NODE_ID
 
@@ -32,7 +46,7 @@ def picked_date(page: OraclePage) -> Action | None:
     month, day, year = (int(part) for part in matched(page.goal, r"(\d{2}/\d{2}/\d{4})").split("/"))
     field = page.one(id="datepicker")
     if field is not None and value_of(field) == f"{month:02}/{day:02}/{year}":
-        return click(submit(page))
+        return click(first(submit(page), page.one(id="search")))
     shown_month, shown_year = page.one(css="ui-datepicker-month"), page.one(css="ui-datepicker-year")
     if shown_month is None or shown_year is None:
         return click(field)
@@ -41,6 +55,21 @@ def picked_date(page: OraclePage) -> Action | None:
     if there != wanted:
         return click(page.one(css="ui-datepicker-prev" if there > wanted else "ui-datepicker-next"))
     return click(page.saying(str(day), "a", "ui-state-default"))
+
+
+def flight(page: OraclePage) -> Action | None:
+    """Fill in where the flight goes from and to, by what is suggested, and the date; then book the best one."""
+    flights = page.all(css="flight")
+    if flights:
+        best = min(flights, key=lambda one: measured(page, one))
+        return click(next(best.iter("button"), None))
+    ends = (page.between("from: ", " to: "), page.between(" to: ", " on "))
+    for name, field in zip(ends, (page.one(id="flight-from"), page.one(id="flight-to")), strict=True):
+        if field is None or value_of(field).endswith(")"):
+            continue
+        said = [item for item in page.all(css="ui-menu-item-wrapper") if name in re.split(r" \(|\)", text_of(item))]
+        return click(said[0]) if said else type_into(field, name)
+    return picked_date(page)
 
 
 MONTHS = """
