@@ -24,6 +24,7 @@ AGAIN = (0, 1, 2)  # levels at which another element is compared with the last o
 EVERY = frozenset(normal(word) for word in "all every each any both".split())
 WIDE = 0.5  # share of the candidates that a block of a part of the page holds at most
 GENERAL = frozenset({"shape", "figure"})  # words for every figure tell none apart
+MOST_TIMES = 10  # that one thing is done to several elements
 SURE = 1e-6  # shares that differ by less are equal
 
 
@@ -41,6 +42,7 @@ def relation_columns(
         **_goal(page, instruction),
         **_unplaced(page, weights, history),
         **_again(page, spoken, history, acted),
+        **_times(page, instruction, history),
         "names_figure": _names_figure(page),
         **figure_columns(page, instruction),
         **paging_columns(page, instruction),
@@ -140,6 +142,20 @@ def _again(page: PageCandidates, spoken: Sequence[Sequence[set[str]]], history: 
             f"again_left_{level}": np.full(count, min(alike.sum(), 4) / 4, dtype=np.float32),
         }
     return columns
+
+
+def _times(page: PageCandidates, instruction: Instruction, history: History) -> Columns:
+    """The same of how often something is to be done, where the instruction says one number: how often what was done
+    last is still to be done to others of its name."""
+    asked = {number for number in instruction.numbers if 1 <= number <= MOST_TIMES}
+    done = sum(name == history.names[-1] for name in history.names) if history.names else 0
+    left = asked.pop() - done if len(asked) == 1 else None
+    values = {
+        "times_asked": left is not None,
+        "times_left": 0.0 if left is None else float(np.clip(left, -1, MOST_TIMES)) / MOST_TIMES,
+        "times_over": left is not None and left <= 0,
+    }
+    return {name: np.full(len(page.candidates), float(value), dtype=np.float32) for name, value in values.items()}
 
 
 def _names_figure(page: PageCandidates) -> np.ndarray:

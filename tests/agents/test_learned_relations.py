@@ -71,6 +71,14 @@ def test_another_of_the_same_person_is_left_until_all_were_pressed() -> None:
     assert not those(POSTED, "Click Share.", "every")
 
 
+@pytest.mark.parametrize(
+    ("said", "left", "over"), [("2 posts", 0.1, False), ("1 post", 0.0, True), ("all posts", 0, False)]
+)
+def test_what_is_to_be_done_so_often_is_counted(said: str, left: float, over: bool) -> None:
+    columns = relation_columns(POSTED, read(f"Share {said} by @mona"), read_history([click("24")]), frozenset())
+    assert (columns["times_left"][0], bool(columns["times_over"][0])) == (pytest.approx(left), over)
+
+
 def test_an_icon_has_what_its_button_is_called() -> None:
     page = page_of(
         '<button backend_node_id="5"><text>Close</text>'

@@ -44,7 +44,7 @@ from agents.environments.oracles.figures import counted, described, point
 from agents.environments.oracles.finding import contact, found_result, generated, guessed, parity, shell, ticket
 from agents.environments.oracles.forms import flight, form_of_radio, menu, picked_date
 from agents.environments.oracles.lists import boxes, colour, one_of_list, shades, some_of_list
-from agents.environments.oracles.messages import mail, posts
+from agents.environments.oracles.messages import forwarded, mail, posts
 from agents.environments.oracles.solving import Oracle
 
 ORACLES: dict[str, Oracle] = {
@@ -88,6 +88,8 @@ ORACLES: dict[str, Oracle] = {
     "email-inbox": mail,
     "email-inbox-delete": mail,
     "email-inbox-forward": mail,
+    "email-inbox-forward-nl": forwarded,
+    "email-inbox-forward-nl-turk": forwarded,
     "email-inbox-important": mail,
     "email-inbox-noscroll": mail,
     "email-inbox-reply": mail,

@@ -18,6 +18,16 @@ def mail(page: OraclePage) -> Action | None:
     return _answer(page, sender, to, text)
 
 
+def forwarded(page: OraclePage) -> Action | None:
+    """Forward the message of one person to another, in whatever words the goal names them."""
+    name = r"([A-Z][\w-]{0,30})"
+    sender = matched(page.goal, rf"(?:from|by) {name}", rf"{name}'s\b", rf"{name} sent", rf"^{name} wants (?:his|her)")
+    to = matched(
+        page.goal, rf"\bto {name}", rf"\b(?i:give|send|forward|email) {name}", rf"^{name} (?:wants|is waiting)"
+    )
+    return _answer(page, sender, to, "")
+
+
 def _answer(page: OraclePage, sender: str, to: str, text: str) -> Action | None:
     field = first(page.one(id="reply-text"), page.one("input", css="forward-sender"))
     if field is not None:
