@@ -42,18 +42,16 @@ class Arrays:
 
 
 def collect(
+    arrays: Arrays,
     examples: Iterable[Example],
     common: Collection[str],
     table: TextTable,
     on_progress: Callable[[str, int, int], None] = lambda phase, done, total: None,
     total: int = 0,
     vary: bool = False,
-    related: bool = False,
-    habits: Habits = NONE,
 ) -> Arrays:
-    """Prepare every example; those that nothing can be learnt from are counted in `skipped`. `vary`: learn a second
-    time from an instruction with quotes, without the marks; `related`: read with the columns of `relations`."""
-    arrays = Arrays(related=related, habits=habits)
+    """Prepare every example into `arrays`, which are still empty; those that nothing can be learnt from are counted in
+    `skipped`. `vary`: learn a second time from an instruction with quotes, without the marks."""
     for number, example in enumerate(examples, 1):
         known = _add(arrays, example, common, table)
         plain = without_quotes(example) if vary and known else None

@@ -9,15 +9,15 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
-from agents.learned.best import best_columns
 from agents.learned.candidates import LEVELS, PageCandidates, implied_words, markup_words
 from agents.learned.family import around_ids, family_columns
 from agents.learned.features import goal_distances
-from agents.learned.figures import KINDS, TEXT_IN_FIGURE, figure_columns
 from agents.learned.history import History
 from agents.learned.instruction import Instruction, normal, tokens
 from agents.learned.mentions import Columns, word_weights
-from agents.learned.paging import paging_columns
+from agents.learned.shown.best import best_columns
+from agents.learned.shown.figures import KINDS, TEXT_IN_FIGURE, figure_columns
+from agents.learned.shown.paging import paging_columns
 from annotations.dom.elements import DescribedElement
 
 AGAIN = (0, 1, 2)  # levels at which another element is compared with the last one

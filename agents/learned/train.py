@@ -63,8 +63,9 @@ def read(
     examples, dev = list(examples), list(dev)
     common, table = frozenset(template_words(examples)), TextTable()
     related, habits = settings.relations, habits_of(examples)
-    arrays = collect(examples, common, table, on_progress, len(examples), settings.without_quotes, related, habits)
-    held = collect(dev, common, table, related=related, habits=habits)
+    arrays, held = (Arrays(related=related, habits=habits) for _ in range(2))
+    collect(arrays, examples, common, table, on_progress, len(examples), settings.without_quotes)
+    collect(held, dev, common, table)
     if not len(arrays):
         raise NothingToLearn(f"none of {len(examples)} examples can be learnt from")
     return Readings(arrays, held, table, common, habits, len(examples), time.perf_counter() - begun)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agents.encoders.embedding import HashEncoder
-from agents.learned import derived, spans
+from agents.learned import spans
 from agents.learned.candidates import PageCandidates, colour_words, read_page
 from agents.learned.examples import Example
 from agents.learned.habits import Habits, habits_of
@@ -15,6 +15,7 @@ from agents.learned.model import load
 from agents.learned.prepare import prepare, prepare_values
 from agents.learned.relations import relation_columns
 from agents.learned.settings import Settings
+from agents.learned.shown import derived
 from agents.stages.plan.following import SOURCES
 from agents.types import PastAction
 from annotations.dom.tree import parse

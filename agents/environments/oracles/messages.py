@@ -21,10 +21,10 @@ def mail(page: OraclePage) -> Action | None:
 def forwarded(page: OraclePage) -> Action | None:
     """Forward the message of one person to another, in whatever words the goal names them."""
     name = r"([A-Z][\w-]{0,30})"
-    sender = matched(page.goal, rf"(?:from|by) {name}", rf"{name}'s\b", rf"{name} sent", rf"^{name} wants (?:his|her)")
-    to = matched(
-        page.goal, rf"\bto {name}", rf"\b(?i:give|send|forward|email) {name}", rf"^{name} (?:wants|is waiting)"
-    )
+    sent = rf"{name} (?:sent|wrote)"
+    sender = matched(page.goal, rf"(?:from|by) {name}", rf"{name}'s\b", sent, rf"^{name} wants (?:his|her)")
+    asking = rf"\b(?:(?i:give|send|forward|email|let)|sure|want) {name}"
+    to = matched(page.goal, rf"\bto {name}", rf"\bin {name}'s", asking, rf"^{name} (?:wants|is waiting)")
     return _answer(page, sender, to, "")
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from agents.learned.candidates import PageCandidates
 from agents.learned.instruction import Instruction
 from agents.learned.mentions import Columns
-from agents.learned.places import places_named
+from agents.learned.shown.places import places_named
 from annotations.dom.elements import DescribedElement
 
 AT = frozenset({"active", "current", "selected"})  # classes of the number of the page that is shown

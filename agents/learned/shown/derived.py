@@ -8,7 +8,7 @@ from itertools import pairwise
 from agents.learned.candidates import PageCandidates
 from agents.learned.features import goal_distances
 from agents.learned.instruction import Instruction, phrase_at, tokens
-from agents.learned.places import places_named
+from agents.learned.shown.places import places_named
 from annotations.dom.elements import DescribedElement
 
 SOURCES = ("held", "nth", "result", "joined", "presses")
