@@ -5,7 +5,7 @@ import re
 from agents.environments.oracles.lists import COLOURS
 from agents.environments.oracles.solving import OraclePage, click, text_of
 from agents.types import Action
-from annotations.dom.tree import Element
+from annotations.dom.tree import Element, tag_of
 
 TAGS = {"circle": "circle", "rect": "rectangle", "polygon": "triangle"}
 LARGE = 15  # from how many pixels on a figure is a large one; there are those of ten and of twenty
@@ -31,10 +31,10 @@ def _meant(page: OraclePage, words: str) -> list[Element]:
     *told, kind = words.split()
     found = []
     for figure in page.all():
-        own = text_of(figure) if figure.tag == "svg-text" else TAGS.get(figure.tag, "")
+        own = text_of(figure) if tag_of(figure) == "svg-text" else TAGS.get(tag_of(figure), "")
         if not own:
             continue
-        general = "shape" if figure.tag != "svg-text" else "digit" if own.isdigit() else "letter"
+        general = "shape" if tag_of(figure) != "svg-text" else "digit" if own.isdigit() else "letter"
         height = float(figure.get("bounding_box_rect", "0,0,0,0").split(",")[3])
         has = {"large" if height > LARGE else "small", _colour(figure)}
         if kind in (own, general, "item") and has.issuperset(told):
