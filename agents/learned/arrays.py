@@ -8,8 +8,8 @@ import numpy as np
 
 from agents.learned import similarity
 from agents.learned.examples import OPERATIONS, Example, without_quotes
-from agents.learned.habits import NONE, Habits
 from agents.learned.prepare import PreparedStep, Values, prepare, prepare_values
+from agents.learned.shown.habits import NONE, Habits
 from agents.learned.texts import TextTable
 from agents.types import NoCandidates
 from annotations.dom.limits import PageError

@@ -21,9 +21,9 @@ from agents.learned.arrays import (
 )
 from agents.learned.examples import OPERATIONS
 from agents.learned.flat import tensor
-from agents.learned.habits import Habits
 from agents.learned.network import CandidateRows, Network, Shape, log_softmax
 from agents.learned.prepare import PreparedStep, prepare_values
+from agents.learned.shown.habits import Habits
 from agents.learned.texts import TextTable
 from agents.types import Observation
 

@@ -9,11 +9,11 @@ import numpy as np
 from agents.learned import features, spans
 from agents.learned.candidates import PageCandidates, markup_text, name_text, read_page
 from agents.learned.examples import Example
-from agents.learned.habits import NONE, Habits
 from agents.learned.history import History, read_history
 from agents.learned.instruction import Instruction, read
 from agents.learned.mentions import word_weights
 from agents.learned.relations import relation_columns
+from agents.learned.shown.habits import NONE, Habits
 from agents.types import NoCandidates, Observation
 from annotations.dom.elements import DescribedElement
 from annotations.sandbox.deadline import page_deadline

@@ -8,10 +8,10 @@ from itertools import chain
 import numpy as np
 
 from agents.learned.candidates import PageCandidates, markup_words, name
-from agents.learned.habits import NONE, Habits
 from agents.learned.history import History
 from agents.learned.instruction import Instruction, phrase_at, read, tokens
 from agents.learned.shown import derived
+from agents.learned.shown.habits import NONE, Habits
 from agents.words.values import CODE, DATE, EMAIL, PLACEHOLDER, candidate_values
 from annotations.dom.elements import DescribedElement
 from annotations.text.stop_words import NO_MENTION

@@ -22,12 +22,12 @@ from agents.learned.arrays import Arrays, collect
 from agents.learned.examples import Example
 from agents.learned.fit import FitState, begin, run_epoch
 from agents.learned.flat import Flat, flatten
-from agents.learned.habits import Habits, habits_of
 from agents.learned.measure import measure
 from agents.learned.model import LearnedModel, save, write_json
 from agents.learned.network import Network, Shape
 from agents.learned.prepare import template_words
 from agents.learned.settings import Settings
+from agents.learned.shown.habits import Habits, habits_of
 from agents.learned.texts import TextTable, encode_all
 
 METRICS, CHECKPOINT = "metrics.json", "checkpoint"

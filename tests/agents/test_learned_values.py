@@ -8,7 +8,6 @@ from agents.encoders.embedding import HashEncoder
 from agents.learned import spans
 from agents.learned.candidates import PageCandidates, colour_words, read_page
 from agents.learned.examples import Example
-from agents.learned.habits import Habits, habits_of
 from agents.learned.history import read_history
 from agents.learned.instruction import read
 from agents.learned.model import load
@@ -16,6 +15,7 @@ from agents.learned.prepare import prepare, prepare_values
 from agents.learned.relations import relation_columns
 from agents.learned.settings import Settings
 from agents.learned.shown import derived
+from agents.learned.shown.habits import Habits, habits_of
 from agents.stages.plan.following import SOURCES
 from agents.types import PastAction
 from annotations.dom.tree import parse

@@ -1,2 +1,5 @@
-"""What a page shows in another form than it is asked for: sums, places, figures, further pages, the best of several.
-Core; may import what reads pages and instructions, from the folder that it is in."""
+"""What a page shows in another form than it is asked for: sums, places, figures, further pages, the best of several,
+and words that go with a command.
+
+Core. May import `learned` and `annotations/dom`.
+"""
