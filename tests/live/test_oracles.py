@@ -92,5 +92,5 @@ def test_a_failure_is_no_demonstration(miniwob, monkeypatch) -> None:
 
     monkeypatch.setitem(ORACLES, "click-test-2", wrong)
     assert [record for _, _, record in demonstrations(miniwob, ["click-test-2"], range(2))] == [None, None]
-    with pytest.raises(CommandError, match="there is no task 'book-flight'"):
-        call_command("record_demos", "x", "--tasks", "book-flight")
+    with pytest.raises(CommandError, match="there is no task 'tic-tac-toe'"):
+        call_command("record_demos", "x", "--tasks", "tic-tac-toe")
