@@ -2,10 +2,11 @@
 
 import string
 import time
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from annotations.text.alike_words import placed_words
@@ -148,6 +149,85 @@ def test_the_parts_of_a_task_are_those_that_its_steps_are_in():
     steps = [(1, 7, "One"), (2, 7, "One"), (3, 8, "Two"), (4, 8, "Two")]
     assert recorded_tasks(steps, {1, 4}) == [RecordedTask("One", (1,)), RecordedTask("Two", (1, 4))]
     assert recorded_tasks(steps, {1, 3}) == [RecordedTask("One", (1,)), RecordedTask("Two", (3,))]
+
+
+def session_states(tasks: Sequence[tuple[str, Sequence[str]]]) -> list[list[str]]:
+    """The states of the clauses of tasks, given with what their parts say."""
+    said: dict[int, str] = {}
+    recorded = []
+    for text, parts in tasks:
+        firsts = tuple(range(len(said), len(said) + len(parts)))
+        said |= dict(zip(firsts, parts, strict=True))
+        recorded.append(RecordedTask(text, firsts))
+    return [[clause.state for clause in clauses] for clauses in covered(recorded, said)]
+
+
+SHOES, HOTEL = "Find red shoes in size nine.", "Book a hotel room in Oslo."
+
+
+def test_a_clause_that_a_part_of_another_task_asks_for_again_is_doubled():
+    assert session_states([(SHOES, [f"{SHOES} {HOTEL}"]), (HOTEL, [HOTEL])]) == [[""], ["doubled"]]
+    assert session_states([(SHOES, [SHOES]), (HOTEL, [f"{HOTEL} {SHOES}"])]) == [["doubled"], [""]]
+    assert session_states([(SHOES, [f"{SHOES} {HOTEL}"]), (HOTEL, [SHOES])]) == [["doubled"], ["uncovered"]]
+    assert session_states([(SHOES, [HOTEL]), (HOTEL, [SHOES])]) == [["uncovered"], ["uncovered"]]
+    assert session_states([("Thank you.", ["Thank you."]), (SHOES, ["Thank you, now find red shoes"])]) == [[""], [""]]
+
+
+def test_tasks_may_have_one_clause_or_nearly_one():
+    cheapest = "Show me the cheapest one of all."
+    assert session_states([(cheapest, [cheapest]), (cheapest, [cheapest])]) == [[""], [""]]
+    assert session_states([(cheapest, [f"{cheapest} {cheapest}"]), (cheapest, [cheapest])]) != [[""], [""]]
+    blue = "Find blue shoes in size nine."
+    assert session_states([(SHOES, [SHOES]), (blue, [blue])]) == [[""], [""]]
+    assert session_states([(SHOES, [SHOES]), (blue, ["Now blue shoes in size nine, please"])]) == [[""], [""]]
+    assert session_states([(f"{SHOES} {blue}", [SHOES, blue])]) == [["", ""]], "nor are those of one task doubled"
+    assert session_states([(SHOES, [f"{SHOES} {blue}"]), (blue, [blue])]) == [[""], ["doubled"]]
+
+
+def test_a_part_that_says_a_clause_twice_doubles_it():
+    assert states(SHOES, f"{SHOES} {SHOES}") == ["doubled"]
+    assert states(f"{SHOES} {HOTEL}", SHOES, f"{HOTEL} book a hotel room in Oslo") == ["", "doubled"]
+    assert states(f"{SHOES} {SHOES}", f"{SHOES} {SHOES}") == ["", ""], "the source says it twice"
+    assert states("The boots. They are too small.", "The boots. They are too small, the same boots") == ["", ""]
+
+
+SESSIONS = st.lists(st.tuples(INSTRUCTIONS, st.integers(1, 6)), min_size=2, max_size=3)
+
+
+@pytest.mark.slow
+@given(SESSIONS, st.integers(2, 8))
+def test_what_rules_propose_for_several_tasks_doubles_nothing(tasks, wanted):
+    _, sources, said = proposed_session(tasks, wanted)
+    assert all(clause.state != "doubled" for task in covered(sources, said) for clause in task)
+
+
+@pytest.mark.slow
+@given(SESSIONS, st.integers(2, 8), st.data())
+def test_a_clause_that_is_added_to_any_part_of_a_session_is_doubled_and_taken_out_again(tasks, wanted, data):
+    steps, sources, said = proposed_session(tasks, wanted)
+    clauses = [clause.text for task in covered(sources, said) for clause in task]
+    added = data.draw(st.sampled_from(clauses))
+    assume(len(words(added)) >= 4)
+    part = data.draw(st.sampled_from(sorted(said)))
+    said[part] = f"{said[part]}\n{added}"
+    assume(sum(len(placed_words(one)) for one in said.values()) < 150)
+    assert any(clause.state == "doubled" for task in covered(sources, said) for clause in task)
+    texts = [text for text, _ in tasks]
+    parts = each_clause_once([CutPart(step, (), text) for step, text in said.items()], steps, texts)
+    now = {one.step: one.instruction for one in parts if one.instruction}
+    assert all(clause.state != "doubled" for task in covered(sources, now) for clause in task)
+
+
+def proposed_session(
+    tasks: Sequence[tuple[str, int]], wanted: int
+) -> tuple[list[SeenStep], list[RecordedTask], dict[int, str]]:
+    """The steps of a session, its recorded tasks, and what the parts of the proposal by rules say."""
+    steps: list[SeenStep] = []
+    for number, (_, count) in enumerate(tasks):
+        steps += seen(count, number, len(steps))
+    texts = [text for text, _ in tasks]
+    said = {part.step: part.instruction for part in propose_cuts(steps, texts, wanted)}
+    return steps, recorded_tasks(((step.key, step.task, texts[step.task]) for step in steps), said), said
 
 
 @pytest.mark.timed

@@ -15,6 +15,7 @@ from tests import factories
 from tests.annotations.test_work_document import Browser, cut, member, text
 
 pytestmark = pytest.mark.django_db
+SHOES, HOTEL = "Search for red shoes in size nine.", "Book a hotel room in Oslo for two."
 
 
 def make_work(stage: str = "decompose", *, tasks: int = 1, steps: int = 6, proposer: str = "embedded") -> Assignment:
@@ -302,6 +303,44 @@ def test_a_proposal_that_asks_twice_is_not_kept_and_what_it_leaves_out_is_said(a
         proposing.left_out("cuts", twice, assignment.item.session)
     less = [{"step": steps[0], "instruction": "Search for red shoes by price"}, {"step": steps[3], "instruction": ""}]
     assert proposing.left_out("cuts", less, assignment.item.session) == ["sort the second list by price"]
+
+
+def two_tasks() -> tuple[Assignment, list[int]]:
+    """An annotation of two tasks of three steps, each with a clause of its own, and the first steps of the tasks."""
+    assignment = make_work(tasks=2, steps=3)
+    for task, instruction in zip(assignment.item.session.tasks.order_by("position"), (SHOES, HOTEL), strict=True):
+        task.conversation.turns.update(instruction=instruction)
+    assignment.begin()
+    steps = [step.pk for step in assignment.item.session.steps()]
+    return assignment, [steps[0], steps[3]]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "why"),
+    [
+        (f"{SHOES} {HOTEL}", HOTEL, "It asks for “Book a hotel room in Oslo for two.” in 2 parts."),
+        (f"{SHOES} {HOTEL}", SHOES, "It asks for “Search for red shoes in size nine.” in 2 parts."),
+        (SHOES, f"{HOTEL} {HOTEL}", "It asks for “Book a hotel room in Oslo for two.” twice in one part."),
+    ],
+)
+def test_a_proposal_with_a_clause_of_another_task_or_one_twice_is_refused(first: str, second: str, why: str):
+    assignment, steps = two_tasks()
+    client = APIClient()
+    client.force_login(assignment.user)
+    parts = [{"step": step, "instruction": text} for step, text in zip(steps, (first, second), strict=True)]
+    body = {"assignment": assignment.pk, "kind": "cuts", "model_name": "cutter", "parts": parts}
+    said = client.post("/api/proposals/", body, format="json")
+    assert (said.status_code, why in said.content.decode()) == (422, True), said.content
+    assert Browser(assignment).get()["proposals"] == []
+
+
+def test_a_clause_of_another_task_is_doubled_for_whoever_writes():
+    assignment, steps = two_tasks()
+    assignment.parts.all().delete()
+    for step, said in zip(steps, (f"{SHOES} {HOTEL}", HOTEL), strict=True):
+        assignment.parts.create(first_step_id=step, instruction=said)
+    states = [[one["state"] for one in task] for task in Browser(assignment).get()["clauses"]]
+    assert states == [[""], ["doubled"]]
 
 
 def test_a_campaign_that_asks_a_model_proposes_by_rules_where_that_is_asked_for():

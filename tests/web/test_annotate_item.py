@@ -47,7 +47,7 @@ def test_a_session_is_decomposed_and_submitted_without_the_mouse(app_server, pag
     page.keyboard.type("Search for red shoes.")
     expect_saved(page)
     page.keyboard.press("Control+Enter")
-    expect(page.locator("#ask")).to_contain_text("No part asks for")
+    expect(page.locator("#ask")).to_contain_text("No part with its steps asks for")
     page.keyboard.press("Enter")
     page.wait_for_url(app_server.url("/annotate/"))
     assignment.refresh_from_db()

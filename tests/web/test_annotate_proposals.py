@@ -104,8 +104,8 @@ def test_clauses_that_are_asked_for_twice_or_not_at_all_are_named_when_it_is_sub
     expect_saved(page)
     page.keyboard.press("Control+Enter")
     ask = page.locator("#ask")
-    expect(ask).to_contain_text("No part asks for “Buy the cheapest”.")
-    expect(ask).to_contain_text("More than one part asks for “Sort them by price”.")
+    expect(ask).to_contain_text("No part with its steps asks for “Buy the cheapest”.")
+    expect(ask).to_contain_text("More than once the parts ask for “Sort them by price”.")
     page.keyboard.press("Escape")
     expect(ask).to_be_hidden()
     assignment.refresh_from_db()
@@ -123,7 +123,7 @@ def test_what_is_untouched_and_leaves_out_a_clause_is_one_question(app_server, p
     open_item(app_server, page, assignment)
     page.keyboard.press("Control+Enter")
     expect(page.locator("#ask p")).to_have_text(
-        "Nothing has been changed here yet. No part asks for “Buy the cheapest”. Submit it as it came?"
+        "Nothing has been changed here yet. No part with its steps asks for “Buy the cheapest”. Submit it as it came?"
     )
     page.keyboard.press("Enter")
     page.wait_for_url(app_server.url("/annotate/"))

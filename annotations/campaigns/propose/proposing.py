@@ -146,7 +146,9 @@ def left_out(kind: str, parts: list[dict[str, Any]], session: Session) -> list[s
     tasks = covered(recorded_tasks(steps, {part["step"] for part in parts}), said)
     clauses = [clause for task in tasks for clause in task if clause.text]
     if twice := next((clause for clause in clauses if clause.state == "doubled"), None):
-        raise NoProposals(f"It asks for “{twice.text}” in {len(twice.parts)} parts.")
+        several = len(set(twice.parts))
+        where = f"in {several} parts" if several > 1 else "twice in one part"
+        raise NoProposals(f"It asks for “{twice.text}” {where}.")
     found = [clause.text for clause in clauses if clause.state == "uncovered"]
     if 2 * len(found) > len(clauses):
         whole = amount(len(clauses), "clause")

@@ -6,15 +6,14 @@ written. A sentence ends a clause; a comma or "and" does only before what begins
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from annotations.text.alike_words import SaidWords, Word, informative, placed_words
+from annotations.text.alike_words import SaidWords, Word, placed_words
+from annotations.work.decompose.spoken import SpokenPart, is_short, said_share
 
-REPEATED = 0.8  # share of a clause's words that stand in a part in their order, from which the part says it again
 SAID = 0.5  # share of its informative words that one part says, from which the clause is asked for
 SAID_TOGETHER = 0.8  # the same over all parts of the task, as people divide one clause among two parts
 NEAR = 100  # characters on each side of a place that may end a clause
-MOST_WORDS = 200  # of a text that is compared word by word in order
 ENDS = ".!?"
 REQUESTS = frozenset(
     "add adjust apply arrange ask assign authorize begin book browse buy calculate call cancel change check choose "
@@ -44,7 +43,8 @@ class RecordedTask:
 
 @dataclass(frozen=True)
 class Clause:
-    """A clause at its place in a source instruction, and the parts (first steps) that ask for it."""
+    """A clause at its place in a source instruction, and the parts (first steps) that ask for it: one that asks twice
+    comes twice."""
 
     start: int
     end: int
@@ -53,7 +53,7 @@ class Clause:
 
     @property
     def state(self) -> str:
-        """How many parts ask for the clause: "" for exactly one, "doubled" for several, "uncovered" for none."""
+        """How often parts ask for the clause: "" for once, "doubled" for more, "uncovered" for none."""
         return "" if len(self.parts) == 1 else "doubled" if self.parts else "uncovered"
 
 
@@ -125,51 +125,55 @@ def recorded_tasks(steps: Iterable[tuple[int, int, str]], firsts: Container[int]
 
 
 def covered(tasks: Sequence[RecordedTask], said: Mapping[int, str]) -> list[list[Clause]]:
-    """For each task its clauses, with the parts that ask for each. `said`: first step -> instruction of a part."""
-    return [_covered(task, {step: said[step] for step in task.parts if step in said}) for task in tasks]
+    """For each task its clauses, with the parts that ask for each. `said`: first step -> instruction of a part.
+
+    One of the task's own parts stands for a clause. Whatever says it once more, in any part of the session or in that
+    one, asks for it again; a clause that only a part of another task asks for is uncovered: its steps are not there.
+    """
+    order = dict.fromkeys(step for task in tasks for step in task.parts if step in said)
+    spoken = {step: SpokenPart(said[step], clause_spans(said[step])) for step in order}
+    found = [[Clause(a, b, task.instruction[a:b]) for a, b in clause_spans(task.instruction)] for task in tasks]
+    own = [[step for step in task.parts if step in said] for task in tasks]
+    standing = [
+        _standing(clauses, {step: spoken[step] for step in steps}) for clauses, steps in zip(found, own, strict=True)
+    ]
+    return [
+        [_asked(clause, one, spoken, steps) for clause, one in zip(clauses, chosen, strict=True)]
+        for clauses, chosen, steps in zip(found, standing, own, strict=True)
+    ]
 
 
-def _covered(task: RecordedTask, said: Mapping[int, str]) -> list[Clause]:
-    text = task.instruction
-    together = SaidWords(word for one in said.values() for word in placed_words(one))
-    found = []
-    for start, end in clause_spans(text):
-        clause = text[start:end]
-        repeated = tuple(step for step, one in said.items() if _repeats(one, clause))
-        best = _best(said, clause)
-        if len(repeated) < 2 and best is not None:
-            repeated = (best,)
-        elif not repeated and said and _share(clause, together) >= SAID_TOGETHER:
-            repeated = (next(iter(said)),)
-        found.append(Clause(start, end, clause, repeated))
+def _standing(clauses: Sequence[Clause], own: Mapping[int, SpokenPart]) -> list[int | None]:
+    """For each clause of a task the part that asks for it first of all, whose words then stand for the clause."""
+    together = SaidWords(word for part in own.values() for word in part.words)
+    found: list[int | None] = []
+    for clause in clauses:
+        best = _best(own, clause.text)
+        if best is not None:
+            own[best].take(clause.text)
+        elif own and said_share(clause.text, together) >= SAID_TOGETHER:
+            best = next(iter(own))
+        found.append(best)
     return found
 
 
-def _best(said: Mapping[int, str], clause: str) -> int | None:
-    """The part whose instruction has most of a clause's words, the earlier of equals; None where none has enough."""
-    shares = {step: _share(clause, SaidWords(placed_words(one))) for step, one in said.items()}
-    best = max(shares, key=lambda step: shares[step], default=None)
-    return best if best is not None and shares[best] >= SAID else None
+def _best(own: Mapping[int, SpokenPart], clause: str) -> int | None:
+    """The part that has most of a clause's words, the earlier of equals, and rather one whose words stand for no other
+    clause; None where none has enough."""
+    shares = {step: (part.share(clause), part.share_left(clause)) for step, part in own.items()}
+    enough = {step: (left >= SAID, share, left) for step, (share, left) in shares.items() if share >= SAID}
+    return max(enough, key=lambda step: enough[step], default=None)
 
 
-def _share(clause: str, said: SaidWords) -> float:
-    words = informative(clause) or list(placed_words(clause))
-    return sum(word.key in said for word in words) / len(words) if words else 1.0
-
-
-def _repeats(text: str, clause: str) -> bool:
-    """Whether a text repeats a clause: it has nearly all of its words, in their order."""
-    wanted = [word.key for word in placed_words(clause)][:MOST_WORDS]
-    there = [word.key for word in placed_words(text)][:MOST_WORDS]
-    if len(wanted) < 2:
-        return bool(wanted) and wanted == there
-    known = set(there)
-    if sum(key in known for key in wanted) < REPEATED * len(wanted):
-        return False
-    row = [0] * (len(there) + 1)  # longest common subsequence
-    for key in wanted:
-        before = row
-        row = [0]
-        for place, other in enumerate(there, 1):
-            row.append(before[place - 1] + 1 if key == other else max(row[-1], before[place]))
-    return row[-1] >= REPEATED * len(wanted)
+def _asked(clause: Clause, standing: int | None, spoken: Mapping[int, SpokenPart], own: Sequence[int]) -> Clause:
+    """The clause with the parts that ask for it, in order; one that asks for it twice comes twice."""
+    short = is_short(clause.text)
+    again = [
+        step
+        for step, part in spoken.items()
+        if part.repeats(clause.text, alone=step == standing or (short and step not in own))
+    ]
+    if standing is None:
+        return replace(clause, parts=tuple(again) if len(again) > 1 else ())
+    order = {step: place for place, step in enumerate(spoken)}
+    return replace(clause, parts=tuple(sorted([standing, *again], key=lambda step: order[step])))

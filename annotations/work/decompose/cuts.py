@@ -89,14 +89,15 @@ def propose_cuts(
 
 def each_clause_once(parts: Sequence[CutPart], steps: Sequence[SeenStep], tasks: Sequence[str]) -> list[CutPart]:
     """The parts that another model proposed, with each clause of a task asked for once: where their texts ask for one
-    twice, the task's own words are divided among them instead."""
+    again, in whatever part, the own words of the tasks of those parts are divided among them instead."""
     firsts = {part.step for part in parts}
     sources = recorded_tasks(((step.key, step.task, tasks[step.task]) for step in steps), firsts)
     said = {part.step: part.instruction for part in parts if part.instruction.strip()}
     places = {step.key: place for place, step in enumerate(steps)}
     texts = dict(said)
-    for source, clauses in zip(sources, covered(sources, said), strict=True):
-        if all(clause.state != "doubled" for clause in clauses):
+    asking = {step for task in covered(sources, said) for one in task if one.state == "doubled" for step in one.parts}
+    for source in sources:
+        if asking.isdisjoint(source.parts):
             continue
         own = [step for step in source.parts if tasks[steps[places[step]].task] == source.instruction]
         ends = [*(places[step] for step in own[1:]), len(steps)]

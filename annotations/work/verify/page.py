@@ -61,7 +61,8 @@ def shown_clauses(tasks: list[list[dict[str, Any]]], turns: list[ShownTurn]) -> 
     found: list[ShownClause] = []
     for task, clauses in enumerate(tasks):
         rows = [
-            ShownClause(one["text"], one["state"], [by_step[step] for step in one["parts"]], False) for one in clauses
+            ShownClause(one["text"], one["state"], [by_step[step] for step in dict.fromkeys(one["parts"])], False)
+            for one in clauses
         ]
         for turn in turns:
             if turn.step not in asking and turn.steps[0]["task"] == task:

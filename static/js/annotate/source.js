@@ -1,4 +1,4 @@
-// The recorded instructions: whose steps are shown, and which of their clauses no part asks for, or more than one.
+// The recorded instructions: whose steps are shown, and which of their clauses no part asks for, or that are asked for more than once.
 import { amount, make } from "../shared/elements.js";
 import { length, slice } from "./document.js";
 
@@ -55,8 +55,10 @@ export class Source {
     const pieces = [];
     let reached = 0;
     for (const { start, end, state, parts } of clauses.filter((clause) => clause.state)) {
-      const numbers = parts.map((step) => this.#document.partAt(this.#document.placeOfStep(step)) + 1).join(" and ");
-      const title = state === "doubled" ? `Asked for in parts ${numbers}` : "No part asks for this";
+      const numbers = parts.map((step) => this.#document.partAt(this.#document.placeOfStep(step)) + 1);
+      const several = [...new Set(numbers)];
+      const where = several.length > 1 ? `in parts ${several.join(" and ")}` : `twice in part ${several[0]}`;
+      const title = state === "doubled" ? `Asked for ${where}` : "No part with its steps asks for this";
       pieces.push(slice(text, reached, start), make(`mark.clause.${state}`, { title }, slice(text, start, end)));
       reached = end;
     }

@@ -45,7 +45,7 @@ export class Submitting {
     return undefined;
   }
 
-  /** What whoever submits should know first: that nothing was done, and clauses that no part asks for, or several do.
+  /** What whoever submits should know first: that nothing was done, and clauses that no part asks for, or that are asked for again.
    * @returns {string[]} */
   #doubts() {
     const { document: doc, rows } = this;
@@ -55,8 +55,8 @@ export class Submitting {
     const doubled = of("doubled");
     return [
       doc.isUntouched ? "Nothing has been changed here yet." : "",
-      uncovered.length ? `No part asks for ${named(uncovered)}.` : "",
-      doubled.length ? `More than one part asks for ${named(doubled)}.` : "",
+      uncovered.length ? `No part with its steps asks for ${named(uncovered)}.` : "",
+      doubled.length ? `More than once the parts ask for ${named(doubled)}.` : "",
     ].filter(Boolean);
   }
 
