@@ -11,6 +11,7 @@ from rest_framework.test import APIClient
 from annotations.campaigns.propose import proposing
 from annotations.campaigns.propose.proposing import edit_distance
 from annotations.models import Assignment, Edit, Job, Proposal
+from annotations.text.garbled import garbled
 from tests import factories
 from tests.annotations.test_work_document import Browser, cut, member, text
 
@@ -332,6 +333,26 @@ def test_a_proposal_with_a_clause_of_another_task_or_one_twice_is_refused(first:
     said = client.post("/api/proposals/", body, format="json")
     assert (said.status_code, why in said.content.decode()) == (422, True), said.content
     assert Browser(assignment).get()["proposals"] == []
+
+
+@pytest.mark.parametrize(
+    "end", [" in sand, ,please.", " in sand,, please", " in sand ,please.", " in sand..", " in sand,."]
+)
+def test_a_proposal_with_garbled_punctuation_is_refused_unless_the_source_has_it(end: str):
+    assignment, steps = two_tasks()
+    parts = [{"step": steps[0], "instruction": SHOES}, {"step": steps[1], "instruction": HOTEL.removesuffix(".") + end}]
+    made = proposing.Proposing(assignment)
+    with pytest.raises(proposing.NoProposals, match=r"punctuation is garbled: “.*sand"):
+        made.keep("cuts", "cutter", parts)
+    assignment.parts.update(instruction=f"One thing{end}")
+    assert made.keep("cuts", "cutter", parts).outcome == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["Wait... then go.", "At .5, or 1,5 cm", "Go to ../docs, please", "Really?!", "A, .5", ""]
+)
+def test_punctuation_that_people_write_is_not_garbled(text: str):
+    assert garbled(text) == ""
 
 
 def test_a_clause_of_another_task_is_doubled_for_whoever_writes():

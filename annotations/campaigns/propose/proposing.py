@@ -19,6 +19,7 @@ from annotations.models import Assignment, Campaign, Job, Part, Project, Proposa
 from annotations.models.accounts.projects import Account
 from annotations.models.work.edits import ProposalQuerySet
 from annotations.text.amounts import amount
+from annotations.text.garbled import garbled
 from annotations.text.merging import pieces
 from annotations.text.tfidf import Vectorise
 from annotations.work.decompose.clauses import covered, recorded_tasks
@@ -70,6 +71,7 @@ class Proposing:
     def keep(self, kind: str, model_name: str, parts: list[dict[str, Any]]) -> Proposal:
         """Keep what a model proposes. Raises UnusableProposal."""
         try:
+            self._check_punctuation(parts)
             without = left_out(kind, parts, self.assignment.item.session)
         except NoProposals as error:
             count = partial(self.assignment.keep_unusable, kind, model_name, parts)
@@ -126,6 +128,15 @@ class Proposing:
             measure = _cut_distance if proposal.kind == Proposal.Kind.CUTS else _rewrite_distance
             distances[proposal] = measure(proposal.content["parts"], parts)
         Proposal.objects.settle(distances, self.assignment.edits.accepted_proposals())
+
+    def _check_punctuation(self, parts: list[dict[str, Any]]) -> None:
+        """Raise NoProposals where that of a part is garbled, and neither the source nor who wrote the parts did it."""
+        there = [text for part in self.assignment.ordered_parts() for text in (part.instruction, part.rewrite)]
+        sources = [*there, *{step.turn.instruction for step in self.assignment.item.session.bare_steps()}]
+        for part in parts:
+            for text in (part.get("instruction", ""), part.get("rewrite", "")):
+                if wrong := garbled(text, sources):
+                    raise NoProposals(f"Its punctuation is garbled: “{wrong}”.")
 
     def _cuts(self, vectors: Vectorise | None) -> list[dict[str, Any]]:
         steps, tasks = self.seen_steps()
