@@ -208,7 +208,7 @@ def test_a_proposal_is_asked_for_and_accepted_by_keys(app_server, page, sign_in,
     assert page.locator(".gap.proposed").count() == 1
     page.keyboard.press("y")
     expect(page.locator(".part-row")).to_have_count(2)
-    expect(page.locator("#proposed")).to_contain_text("2 of 2 parts as proposed")
+    expect(page.locator("#proposed")).to_contain_text("all parts as proposed")
     expect_saved(page)
     proposal = assignment.proposals.get()
     assert {edit.proposal for edit in Edit.objects.filter(assignment=assignment)} == {proposal}

@@ -1,7 +1,7 @@
 """Proposals and submitting on the item page, in a real Chromium: what is asked first, and how all of it is undone."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from annotations.models import Assignment, Turn
 from tests.web.annotating import begun, expect_saved, open_item, press, texts
@@ -69,6 +69,51 @@ def test_what_was_accepted_without_the_network_is_taken_back_by_one_key(
     browser_context.set_offline(False)
     expect_saved(page)
     assert texts(assignment) == ["Mine, sent or not."]
+
+
+def test_the_footer_counts_what_differs_in_the_whole_document_and_without_a_button_the_key_does_nothing(
+    app_server, page, sign_in
+) -> None:
+    assignment = work(*CLAUSES)
+    steps = [step.pk for step in assignment.item.session.steps()]
+    assignment.parts.update(instruction=CLAUSES[0])
+    for step, said in zip(steps[1:], (*CLAUSES[1:], ""), strict=True):
+        assignment.parts.create(first_step_id=step, instruction=said)
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)
+    proposed, accept = page.locator("#proposed"), page.locator("#accept")
+    expect(proposed).to_have_text("Proposed by m · 1 part differs: 1 to join")
+    expect(accept).to_be_visible()
+    page.keyboard.press("y")
+    expect(page.locator(".part-row")).to_have_count(3)
+    expect(proposed).to_have_text("Proposed by m · all parts as proposed")
+    expect(accept).to_be_hidden()
+    expect_saved(page)
+    edits = assignment.edits.count()
+    press(page, "ArrowRight ArrowRight ArrowRight x")
+    expect(page.locator(".part-row")).to_have_count(4)
+    expect(proposed).to_have_text("Proposed by m · 1 part differs: 1 to join")
+    press(page, "x y")
+    expect(page.locator(".part-row")).to_have_count(3)
+    expect_saved(page)
+    assert assignment.edits.count() == edits + 2, "the cut and the join, and nothing of the key"
+    write(page, 0, "Look for red shoes.")
+    expect(proposed).to_have_text("Proposed by m · 1 part differs: 1 to change")
+
+
+def test_an_earlier_proposal_cannot_be_accepted_while_another_is_asked_for(app_server, page, sign_in) -> None:
+    assignment = work(*CLAUSES)
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)
+    held: list[Route] = []
+    page.route("**/propose/", lambda route: held.append(route))
+    expect(page.locator("#accept")).to_be_visible()
+    page.keyboard.press("p")
+    expect(page.locator("#accept")).to_be_hidden()
+    press(page, "y ArrowRight x")
+    expect(page.locator(".part-row")).to_have_count(2)
+    held[0].continue_()
+    expect(page.locator("#proposed")).to_contain_text("Proposed by pages and forms 3")
 
 
 def test_a_proposal_that_leaves_out_and_replaces_asks_once(app_server, page, sign_in) -> None:

@@ -238,11 +238,14 @@ async function propose(how = {}) {
   const failed = element("no-proposal");
   failed.hidden = true;
   try {
-    await proposal.ask(rows.field === "rewrite" ? "rewrite" : "cuts", how);
+    const asked = proposal.ask(rows.field === "rewrite" ? "rewrite" : "cuts", how);
+    render(); // an earlier one cannot be accepted meanwhile
+    await asked;
     say(proposal.shown ? "" : "The model takes long; its proposal is here when the page is opened again");
     render();
   } catch (error) {
     say("");
+    render();
     failed.replaceChildren(error.message || "The server cannot be reached");
     if (data.asks_model && !how.by && !(error instanceof Unreachable)) {
       const instead = make("button.btn.small", { type: "button" }, "Propose by rules");
@@ -256,7 +259,7 @@ async function propose(how = {}) {
 async function accept() {
   if (!proposal.shown || !isWritable()) return;
   rows.flush();
-  if (!(await proposal.mayAccept())) return;
+  if (!proposal.isAcceptable || !(await proposal.mayAccept())) return; // the key is pressed without the button, too
   actions.accept(proposal.shown);
   go(Math.min(place, doc.steps.length - 1));
   render();

@@ -2,7 +2,7 @@
 import { amount, button, confirmed } from "../shared/elements.js";
 
 /**
- * @typedef {{step: number, why?: string[], instruction?: string, rewrite?: string, mentions?: object[]}} ProposedPart
+ * @typedef {{step: number, why?: string[], instruction?: string, rewrite?: string, mentions?: {phenomenon?: string, start?: number, end?: number}[]}} ProposedPart
  * @typedef {{id: number, kind: string, model: string, content: {parts: ProposedPart[], left_out?: string[]}}} Proposed
  */
 
@@ -11,6 +11,7 @@ const POLL_MS = 2000;
 const POLLS = 60;
 const NAMED = 4; // clauses, or texts, that a question names one by one
 const CHARACTERS = 80; // of each
+const DIFFERENCES = ["cut", "join", "change"]; // what is done to a part
 
 /** @param {string} id */
 function shownAs(id) {
@@ -27,6 +28,11 @@ export function named(texts) {
   return `${quoted.join(", ")}${more ? ` and ${more} more` : ""}`;
 }
 
+/** What is marked where, to be compared. @param {{phenomenon?: string, start?: number, end?: number}[]} mentions */
+function marks(mentions) {
+  return JSON.stringify(mentions.map(({ phenomenon, start, end }) => [phenomenon, start, end]).sort());
+}
+
 export class Proposal {
   /** The one that is shown. @type {Proposed | null} */
   shown = null;
@@ -34,6 +40,7 @@ export class Proposal {
   leftOut = new Set();
   /** All that this page knows of. @type {Proposed[]} */
   #known = [];
+  #isAsking = false;
   #document;
   #saver;
 
@@ -53,15 +60,39 @@ export class Proposal {
 
   /** @param {boolean} writable */
   render(writable) {
-    const total = this.shown?.content.parts.length ?? 0;
-    const kept = this.shown?.content.parts.filter((part) => this.#isKept(part)).length ?? 0;
     const without = (this.shown?.content.left_out ?? []).map((clause) => `“${clause}”`).join(", ");
-    const words = this.shown ? `Proposed by ${this.shown.model} · ${kept} of ${amount(total, "part")} as proposed` : "";
+    const words = this.shown ? `Proposed by ${this.shown.model} · ${this.#comparison}` : "";
     shownAs("left-out").textContent = without ? ` · left out: ${without}` : "";
     shownAs("proposed").textContent = words;
     shownAs("hints").hidden = this.shown !== null;
-    button("accept").hidden = !this.shown || kept === total;
+    button("accept").hidden = !writable || !this.isAcceptable;
     button("propose").disabled = !writable;
+  }
+
+  /** Whether accepting it does anything, and it is the one to come to: while another is asked for, it may not be. */
+  get isAcceptable() {
+    return this.shown !== null && !this.#isAsking && this.#differences.length > 0;
+  }
+
+  /** What accepting it would do, in words. */
+  get #comparison() {
+    const found = this.#differences;
+    if (!found.length) return "all parts as proposed";
+    const told = DIFFERENCES.map((name) => ({ name, count: found.filter((one) => one === name).length }));
+    const counts = told.filter(({ count }) => count).map(({ name, count }) => `${count} to ${name}`);
+    return `${amount(found.length, "part")} ${found.length === 1 ? "differs" : "differ"}: ${counts.join(", ")}`;
+  }
+
+  /** What accepting it would do to each part of the document, or of the proposal, that is not as it proposes.
+   * @returns {string[]} */
+  get #differences() {
+    if (!this.shown) return [];
+    const { kind, content } = this.shown;
+    const proposed = new Set(content.parts.map(({ step }) => step));
+    const joined = kind === "cuts" ? this.#document.parts.slice(1).filter(({ step }) => !proposed.has(step)) : [];
+    const missing = content.parts.filter(({ step }) => kind === "cuts" && !this.#document.part(step));
+    const changed = content.parts.filter((part) => this.#document.part(part.step) && !this.#isKept(part));
+    return [...missing.map(() => "cut"), ...joined.map(() => "join"), ...changed.map(() => "change")];
   }
 
   /** Whether it proposes instructions: then parts that it gives none are to have none. */
@@ -70,11 +101,11 @@ export class Proposal {
   }
 
   /** @param {ProposedPart} part */
-  #isKept({ step, instruction, rewrite }) {
+  #isKept({ step, instruction, rewrite, mentions }) {
     const part = this.#document.part(step);
-    if (part && this.#speaks && !instruction && part.instruction) return false; // it would be cleared
-    if (!part) return false;
-    return (!instruction || part.instruction === instruction) && (!rewrite || part.rewrite === rewrite);
+    if (!part || (this.#speaks && !instruction && part.instruction)) return false; // it would be cleared
+    const isSaid = (!instruction || part.instruction === instruction) && (!rewrite || part.rewrite === rewrite);
+    return isSaid && (!mentions?.length || marks(mentions) === marks(part.mentions));
   }
 
   /** Whether to accept it: asked where it leaves out clauses of the source, or takes the place of what people wrote. */
@@ -118,8 +149,13 @@ export class Proposal {
   /** Ask for another one; there is none to show when the model takes too long. Rejects with why there is none.
    * @param {"rewrite" | "cuts"} kind @param {{by?: "rules"}} [how] rules: even where the campaign asks a model */
   async ask(kind, how = {}) {
-    const { proposal, job } = await this.#saver.post("propose/", { kind, ...how });
-    this.shown = proposal ?? (await this.#ofJob(job));
+    this.#isAsking = true;
+    try {
+      const { proposal, job } = await this.#saver.post("propose/", { kind, ...how });
+      this.shown = proposal ?? (await this.#ofJob(job));
+    } finally {
+      this.#isAsking = false;
+    }
     if (this.shown) this.#known = [...this.#known, this.shown];
   }
 
