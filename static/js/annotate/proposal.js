@@ -2,7 +2,8 @@
 import { amount, button, confirmed } from "../shared/elements.js";
 
 /**
- * @typedef {{step: number, why?: string[], instruction?: string, rewrite?: string, mentions?: {phenomenon?: string, start?: number, end?: number}[]}} ProposedPart
+ * @typedef {{phenomenon?: string, start?: number, end?: number}} Mark
+ * @typedef {{step: number, why?: string[], instruction?: string, rewrite?: string, mentions?: Mark[]}} ProposedPart
  * @typedef {{id: number, kind: string, model: string, content: {parts: ProposedPart[], left_out?: string[]}}} Proposed
  */
 
@@ -28,7 +29,7 @@ export function named(texts) {
   return `${quoted.join(", ")}${more ? ` and ${more} more` : ""}`;
 }
 
-/** What is marked where, to be compared. @param {{phenomenon?: string, start?: number, end?: number}[]} mentions */
+/** What is marked where, to be compared. @param {Mark[]} mentions */
 function marks(mentions) {
   return JSON.stringify(mentions.map(({ phenomenon, start, end }) => [phenomenon, start, end]).sort());
 }
