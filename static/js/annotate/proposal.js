@@ -2,8 +2,8 @@
 import { amount, button, confirmed } from "../shared/elements.js";
 
 /**
- * @typedef {{phenomenon?: string, start?: number, end?: number}} Mark
- * @typedef {{step: number, why?: string[], instruction?: string, rewrite?: string, mentions?: Mark[]}} ProposedPart
+ * @typedef {{phenomenon?: string, start?: number, end?: number}} ComparedMark
+ * @typedef {{step: number, why?: string[], instruction?: string, rewrite?: string, mentions?: ComparedMark[]}} ProposedPart
  * @typedef {{id: number, kind: string, model: string, content: {parts: ProposedPart[], left_out?: string[]}}} Proposed
  */
 
@@ -29,7 +29,7 @@ export function named(texts) {
   return `${quoted.join(", ")}${more ? ` and ${more} more` : ""}`;
 }
 
-/** What is marked where, to be compared. @param {Mark[]} mentions */
+/** What is marked where, to be compared. @param {ComparedMark[]} mentions */
 function marks(mentions) {
   return JSON.stringify(mentions.map(({ phenomenon, start, end }) => [phenomenon, start, end]).sort());
 }
