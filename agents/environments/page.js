@@ -200,7 +200,7 @@
     at: (x, y) => {
       const found = [];
       for (let element = document.elementFromPoint(x, y); element; element = element.parentElement) {
-        const number = known(element);
+        const number = window.webnavPage?.number(element) ?? null; // websites may number their elements themselves
         if (number !== null) found.push(String(number));
       }
       return found;
@@ -232,7 +232,7 @@
     fields: () => {
       const found = [];
       for (const element of document.querySelectorAll("input, textarea, select, [contenteditable=true]")) {
-        const number = known(element);
+        const number = window.webnavPage?.number(element) ?? null;
         const kind = element instanceof HTMLInputElement ? element.type : element.tagName.toLowerCase();
         const rect = element.getBoundingClientRect();
         const hit = document.elementFromPoint(rect.left + rect.width / 2, rect.top + rect.height / 2);

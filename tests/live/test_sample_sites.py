@@ -233,3 +233,13 @@ def test_the_command_plays_conversations_turn_by_turn(has_chromium, monkeypatch)
     assert conversation.split == conversations()[conversation.extra["task"]].split == "test_subdomain", "not dev"
     assert run.trajectories.get().state == Trajectory.State.DONE
     assert [turn["step_count"] for turn in run.trajectories.get().outline()] == [1] * 6
+
+
+def test_a_person_points_at_elements_and_finds_fields_in_the_window(sites) -> None:
+    """These websites number their elements themselves."""
+    view = sites.reset("nordline-with-an-old-dog", 0).view
+    view = closed(sites) or view
+    fields = sites.window().fields
+    assert {field.node_id for field in fields} <= view.names.keys()
+    first = next(field for field in fields if field.options and "Elvsund" in field.options)
+    assert sites.at(first.left + 2, first.top + 2) == first.node_id
