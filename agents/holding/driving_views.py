@@ -55,6 +55,8 @@ def _done(said: dict[str, Any], found: Trajectory, user: User) -> Drive:
         row.hand_back(said["token"])
     elif said["do"] in ENDING or said["do"] == "say":
         _talk(row, said, found)
+    elif said["action"]["operation"] == "STOP" and found.conversation.extra.get("typed"):
+        raise CannotDrive("The user says what is next, or whether all was done: STOP ends no conversation.")
     else:
         row.ask(said["token"], said["seen"], said["action"])
     return row

@@ -140,6 +140,10 @@ def test_who_acts_in_a_conversation_is_told_what_keeps_them(project: Project) ->
     assert does("act", token=token, seen=1, action=click) == "Take over first: the agent is only paused."
     assert does("take") == token
     assert does("act", token=token, seen=7, action=click).startswith("Wait until what you did last is done")
+    stop = {"operation": "STOP"}
+    assert does("act", token=token, seen=1, action=stop).startswith(
+        "The user says what is next, or whether all was done"
+    )
 
 
 def test_nothing_is_typed_where_the_user_is_scripted(project: Project) -> None:

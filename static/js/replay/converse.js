@@ -39,12 +39,15 @@ export class ConverseBox {
 
   /** @param {Drive | null} drive @param {boolean} grows @param {"worker" | "agent" | ""} awaits before the first step */
   show(drive, grows, awaits) {
-    const own = drive !== null && drive.stands && drive.person === this.me && drive.state === "paused" ? drive : null;
+    const mine = drive !== null && drive.stands && drive.person === this.me ? drive : null;
+    // Who has acted while the agent waits for words says them then: it is not handed back without any.
+    const own = mine && (mine.state === "paused" || mine.typed.waits) ? mine : null;
     this.root.hidden = !grows;
     for (const one of [this.input, this.send, ...this.ends]) one.disabled = !own;
     const { waits, question } = own?.typed ?? { waits: "", question: "" };
     const asks = waits === "answer" ? question : "";
-    this.question.textContent = asks || (own ? "What is next?" : awaits ? AWAITED[awaits] : AT_IT);
+    const driven = drive ? `${drive.words[0].toUpperCase()}${drive.words.slice(1)}.` : AT_IT;
+    this.question.textContent = asks || (own ? "What is next?" : awaits ? AWAITED[awaits] : driven);
     this.question.classList.toggle("asked", Boolean(asks));
     this.input.placeholder = asks ? "Your answer" : "Say something as the user …";
     if (waits && document.activeElement === document.body) this.input.focus();

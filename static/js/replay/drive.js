@@ -125,7 +125,9 @@ export class DriveBar {
 
   #handBack() {
     if (!this.isMine) return;
-    if (!this.drive?.shows) this.#do("back");
+    if (this.drive?.typed.waits)
+      this.options.say("The agent waits for words: say what is next, or end the conversation");
+    else if (!this.drive?.shows) this.#do("back");
     else /** @type {HTMLElement | null} */ (this.remote.querySelector(".finish input"))?.focus();
   }
 
@@ -133,7 +135,7 @@ export class DriveBar {
   #showBar(grows, awaits, share, kept) {
     const { drive } = this;
     const own = this.isMine;
-    const waited = drive?.typed.waits && drive.person === this.options.me;
+    const waited = drive?.typed.waits && drive.person === this.options.me && !this.isDriving;
     const who = !grows
       ? "Nobody drives"
       : waited
@@ -155,7 +157,9 @@ export class DriveBar {
           ? "acting…"
           : drive.proposed
             ? `the agent would: ${drive.proposed}`
-            : "";
+            : this.isDriving && drive.typed.waits
+              ? "say what is next when you are done"
+              : "";
     this.left = drive && (drive.stands || !drive.shows) ? make("span.tag.warn", {}, "") : null;
     const state = drive ? (drive.state === "driven" ? "person" : "paused") : grows ? "agent" : "over";
     this.bar.replaceChildren(
@@ -179,7 +183,7 @@ export class DriveBar {
     if (!drive) return [this.#button("pause", "Pause", "Space"), take];
     if (!this.isMine) return [take];
     if (drive.shows) return [this.#button("back", "Give up")];
-    if (drive.typed.waits) return [take];
+    if (drive.typed.waits) return this.isDriving ? [] : [take];
     return drive.state === "driven"
       ? [this.#button("back", "Hand back", "u", "primary")]
       : [this.#button("back", "Go on", "Space"), take];
