@@ -45,7 +45,7 @@ def follow(look: Callable[[], Standing], say: Callable[[str], object]) -> None:
             if found.is_over:
                 return
             if not warned and found.is_waiting and heard - begun > PATIENCE_SECONDS:
-                say("no worker has taken it yet: is `make run` running? Or use --inline.")
+                say("no worker has taken it yet: none runs (`make run` starts one), or all are busy. Or use --inline.")
                 warned = True
         time.sleep(POLL_SECONDS)
 

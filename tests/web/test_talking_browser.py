@@ -107,6 +107,41 @@ def test_a_person_types_turn_by_turn_answers_and_ends_it(
 
 
 @pytest.mark.slow
+def test_who_acts_while_the_agent_waits_for_words_says_them_when_they_are_done(
+    app_server, page: Page, sign_in, project: Project, worker
+) -> None:
+    sign_in(factories.make_user(Role.ADMIN, project, username="ada"))
+    page.goto(app_server.url("/converse/"))
+    page.get_by_label("Website").select_option("nordline")
+    page.get_by_label("What it is to do first").fill("Show me the Timetable.")
+    page.get_by_role("button", name="Begin").click()
+    thread = worker()
+    box, drive = page.locator(".converse"), page.locator("#drive")
+    expect(box).to_contain_text("What is next?", timeout=30_000)
+    drive.get_by_role("button", name="Take over").click()
+    expect(drive).to_contain_text("You drive")
+    expect(drive).to_contain_text("say what is next when you are done")
+    expect(drive.get_by_role("button")).to_have_count(0)
+    page.locator("#film").click()
+    page.keyboard.press("u")
+    expect(page.get_by_text("The agent waits for words: say what is next")).to_be_visible()
+    picture = page.locator("#remote img")
+    picture.click(position={"x": 20, "y": 20})
+    expect(page.locator("#conversation .step:not(.todo)")).to_have_count(3, timeout=30_000)
+    expect(drive).to_contain_text("You drive")
+    expect(page.get_by_label("Say as the user")).to_be_enabled()
+    say(page, "Now My trip, please.")
+    expect(page.locator("#conversation .turn")).to_have_count(2)
+    expect(box).to_contain_text("What is next?", timeout=30_000)
+    page.get_by_role("button", name="All was done").click()
+    thread.join(60)
+    shown = TrajectoryStep.objects.get(done_by__isnull=False)
+    assert (shown.operation, shown.done_by.get_username()) == ("CLICK", "ada")
+    assert shown.node_id, "what a person points at is known"
+    assert TrajectoryStep.objects.latest("seq").outcome == "ended: ada got all that they asked for"
+
+
+@pytest.mark.slow
 def test_what_is_said_while_the_agent_acts_needs_a_pause_and_ends_its_turn(
     app_server, page: Page, sign_in, project: Project, worker, monkeypatch
 ) -> None:
@@ -118,6 +153,7 @@ def test_what_is_said_while_the_agent_acts_needs_a_pause_and_ends_its_turn(
     thread = worker()
     expect(page.locator(".converse")).to_contain_text("What is next?", timeout=30_000)
     assert TrajectoryStep.objects.count() == 15, "it does not go on for ever"
+    expect(page.locator("#conversation .step").first).to_contain_text("not done: HOVER")
     say(page, "Wave again.")
     expect(page.locator("#conversation .turn")).to_have_count(2)
     page.locator("#film").click()

@@ -2,6 +2,7 @@
 import { actionText, around, make, the } from "../shared/elements.js";
 
 const SAID = { ok: "right", bad: "wrong", done: "decided", running: "being decided", pending: "not decided yet" };
+const UNDONE = /^not done|; not done/; // an outcome of a live action
 const DENSE = 60; // cells; above it they carry no numbers
 
 /**
@@ -61,7 +62,14 @@ export class ConversationPane {
     const [sign, text, time] = /** @type {Iterable<HTMLElement>} */ (/** @type {unknown} */ (link.children));
     sign.className = `sign ${mark}`;
     sign.replaceChildren(make("span.sr", {}, SAID[mark]));
-    text.textContent = row ? (shown ? actionText(shown) : "hidden") : mark === "running" ? "…" : "pending";
+    const undone = UNDONE.test(shown?.outcome ?? "") ? "not done: " : "";
+    text.textContent = row
+      ? shown
+        ? `${undone}${actionText(shown)}`
+        : "hidden"
+      : mark === "running"
+        ? "…"
+        : "pending";
     text.title = row?.action_repr ?? "";
     time.textContent = row?.done_by || this.store.took(shown);
     time.classList.toggle("person", Boolean(row?.done_by));
