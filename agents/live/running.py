@@ -238,8 +238,7 @@ class LiveRun:
                     for drive in Drive.objects.of([acting.episode.trajectory.pk]).values():  # known here or not
                         drive.end(Drive.State.OVER)
                 elif acting.waits:
-                    question = acting.decision.actions[-1].value if acting.waits == Drive.Waits.ANSWER else ""
-                    Drive.objects.wait_for(acting.episode.trajectory, acting.waits, question)
+                    Drive.objects.wait_for(acting.episode.trajectory, acting.waits, acting.question)
         for acting in over:
             del self.active[acting.environment]
             self.browsers.free.append(acting.environment)

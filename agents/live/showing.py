@@ -2,6 +2,7 @@
 
 import secrets
 from dataclasses import dataclass
+from functools import cache
 
 from agents.environments.open_web import environment as open_web
 from agents.environments.task_sets import FREE, OPEN, TASKS
@@ -10,8 +11,9 @@ from annotations.corpus.store import ConversationStore
 from annotations.datasets.records import ConversationRecord, TurnRecord
 from annotations.forms import MOST
 from annotations.models import Conversation, Project, Split
-from annotations.sample.build import SITES
+from annotations.sample.build import SCRIPTS, SITES
 from annotations.sample.goals import conversations
+from annotations.sample.script import read_script
 
 WHERE = {
     "miniwob": "a task of MiniWoB++",
@@ -23,6 +25,7 @@ WHERE = {
 TALKED_SECONDS = 7_200  # of an agent that somebody talks with
 MOST_SHOWN = 2_000  # steps of an episode; nobody counts a person's
 LONGEST_GOAL = 2_000  # characters
+EXAMPLES = 2  # of each website
 
 
 def shown_tasks(environment: str) -> list[str]:
@@ -30,6 +33,13 @@ def shown_tasks(environment: str) -> list[str]:
     if environment not in WHERE:
         raise ValueError(f"There is no environment {environment!r}; choose one of {', '.join(WHERE)}.")
     return list((TASKS | FREE)[environment]())
+
+
+@cache
+def example_goals() -> dict[str, list[str]]:
+    """Website of the sample -> what is asked there first in some of its conversations, which name what there is."""
+    scripts = {site: read_script(SCRIPTS / f"{site}.txt") for site in sorted(SITES)}
+    return {site: [one.turns[0].instruction for one in found[:EXAMPLES]] for site, found in scripts.items()}
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from agents.runs.episodes import ActionOutcome, Episode, Seen
 from agents.types import Action, Decision, Observation, PastAction, RecordedStep
 
 TYPED_STEPS = 15  # of an agent in one turn, before the person who types for the user is asked what is next
+TAKEN = f"It took {TYPED_STEPS} steps, and does not say that it is done."
 NO_ACTION = "ended: the agent had no action"
 
 
@@ -221,6 +222,14 @@ class ActingEpisode:
         if action.operation == "SAY":
             return Drive.Waits.ANSWER
         return Drive.Waits.TURN if action.operation == "STOP" or len(self.episode.steps) >= TYPED_STEPS else ""
+
+    @property
+    def question(self) -> str:
+        """What the agent asks while it waits, or why it goes on no further."""
+        *_, last = self.decision.actions or (Action("STOP"),)
+        if self.waits == Drive.Waits.ANSWER:
+            return last.value
+        return "" if last.operation == "STOP" else TAKEN
 
     def store(self) -> None:
         """Store the decision's steps, and take over the page that the next decision is about."""

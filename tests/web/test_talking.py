@@ -5,6 +5,7 @@ from itertools import product
 import pytest
 from django.urls import reverse
 
+from agents.live.showing import shown_tasks
 from agents.models import Drive, Run, Trajectory
 from annotations.models import Conversation, Project, Role
 from evaluation.models import Shard, Study
@@ -73,6 +74,9 @@ def test_what_there_is_not_is_said_and_makes_nothing(project: Project, changed: 
 @pytest.mark.slow
 def test_agents_that_only_rank_are_not_offered(project: Project) -> None:
     page = client_of(factories.make_user(Role.ADMIN, project)).get("/converse/")
+    shown = page.content.decode()
+    assert all(f"<dt>{website}</dt>" in shown for website in shown_tasks("sample-sites-free"))
+    assert "Elvsund" in shown, "what one may ask for there"
     offered = [name for name, _ in page.context["form"].fields["recipe"].choices]
     assert "grounded" in offered
     assert "dmr-minilm" not in offered

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 
 from agents.cookbook import saved
 from agents.cookbook.starters import missing_of
-from agents.live.showing import LONGEST_GOAL, shown_tasks
+from agents.live.showing import LONGEST_GOAL, example_goals, shown_tasks
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.forms import choice_field, offer_projects
@@ -54,4 +54,5 @@ def converse(request: HttpRequest) -> HttpResponse:
             if not begun.is_new:
                 messages.info(request, "You are still in this conversation: end it before you begin another.")
             return redirect("trajectory", begun.trajectory.pk)
-    return render(request, "evaluation/converse.html", {"form": form, "projects": projects})
+    context = {"form": form, "projects": projects, "examples": example_goals()}
+    return render(request, "evaluation/converse.html", context)

@@ -47,7 +47,8 @@ export class ConverseBox {
     const { waits, question } = own?.typed ?? { waits: "", question: "" };
     const asks = waits === "answer" ? question : "";
     const driven = drive ? `${drive.words[0].toUpperCase()}${drive.words.slice(1)}.` : AT_IT;
-    this.question.textContent = asks || (own ? "What is next?" : awaits ? AWAITED[awaits] : driven);
+    const next = waits && question ? `${question} What is next?` : "What is next?";
+    this.question.textContent = asks || (own ? next : awaits ? AWAITED[awaits] : driven);
     this.question.classList.toggle("asked", Boolean(asks));
     this.input.placeholder = asks ? "Your answer" : "Say something as the user …";
     if (waits && document.activeElement === document.body) this.input.focus();
