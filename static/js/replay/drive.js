@@ -155,10 +155,10 @@ export class DriveBar {
         ? `as soon as ${drive.shows ? "a worker has opened the page" : "the agent stands still"}`
         : drive.is_acting
           ? "acting…"
-          : drive.proposed
-            ? `the agent would: ${drive.proposed}`
-            : this.isDriving && drive.typed.waits
-              ? "say what is next when you are done"
+          : this.isDriving && drive.typed.waits
+            ? "say what is next when you are done"
+            : drive.proposed
+              ? `the agent would: ${drive.proposed}`
               : "";
     this.left = drive && (drive.stands || !drive.shows) ? make("span.tag.warn", {}, "") : null;
     const state = drive ? (drive.state === "driven" ? "person" : "paused") : grows ? "agent" : "over";
