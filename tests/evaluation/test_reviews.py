@@ -219,14 +219,15 @@ def test_gold_that_is_mended_in_a_part_changes_the_scores_of_that_part(steps, an
     row = next(step for step in steps if not step.success)
     run, element, gold = row.run, row.step.targets.first().node_id, row.step.operation
     other = "CLICK" if gold == "SELECT" else "SELECT"  # what makes sense at the element
-    done = {"operation": other, "value": "Boston", "node_id": "99"}
+    value = "" if other == "CLICK" else "Boston"
+    done = {"operation": other, "value": value, "node_id": "99"}
     TrajectoryStep.objects.filter(pk=row.pk).update(**done, element_correct=False, operation_f1=0.0, success=False)
     store_all_scores(run)
     row.refresh_from_db()
     words = row.verdict(list(row.step.targets.all()), 50)
     assert f"operation wrong: {other} instead of {gold}" in words
     correction = Correction.objects.ask(row.step, ann, "It is another operation.")
-    CorrectionDesk(correction).propose(ann, other, "Boston", element)
+    CorrectionDesk(correction).propose(ann, other, value, element)
     CorrectionDesk(correction).accept(factories.make_user(Role.REVIEWER, run.dataset.project))
     count_reviews()
     before, after = shown(run, "corrected"), shown(run, REVIEWED)

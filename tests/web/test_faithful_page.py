@@ -286,5 +286,5 @@ def test_the_page_after_a_live_step_is_the_next_one_that_the_agent_was_shown(ope
     wait_for_chips(page, "after", {"changed"})
     page.keyboard.press("ArrowRight")
     note = page.locator("[data-note=after]")
-    expect(note).to_contain_text("the episode ended here, or the same call did more")
+    expect(note).to_contain_text("the same call did more, or the episode ended without doing anything here")
     expect(note).to_contain_text("What came of the action: reward 0.")
