@@ -54,6 +54,13 @@ def reach(page: Page, selector: str) -> None:
     pytest.fail(f"Tab never reaches {selector}")
 
 
+def follow(page: Page, selector: str, address: str) -> None:
+    """Open a link that the keyboard reaches."""
+    reach(page, selector)
+    page.keyboard.press("Enter")
+    arrive(page, address)
+
+
 @pytest.mark.slow
 def test_tasks_become_a_release_by_keys_alone(app_server: AppServer, page: Page, sign_in, tasks: Dataset) -> None:
     admin, annotator, reviewer = (

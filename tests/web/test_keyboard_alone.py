@@ -16,7 +16,7 @@ from tests.annotations.test_release_making import released
 from tests.annotations.work_world import add_parts, make_rewrite
 from tests.app_server import AppServer
 from tests.web.annotating import expect_saved, press
-from tests.web.test_annotate_whole_way import arrive, reach
+from tests.web.test_annotate_whole_way import arrive, follow, reach
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -159,12 +159,8 @@ def ask_for_other_words(keyboard: Page, app_server: AppServer, conversation: Con
     keyboard.wait_for_load_state("load")
     press(keyboard, "g d")
     arrive(keyboard, "/datasets/$")
-    reach(keyboard, f"a[href='/datasets/{conversation.dataset.name}/']")
-    press(keyboard, "Enter")
-    arrive(keyboard, f"/datasets/{conversation.dataset.name}/$")
-    reach(keyboard, f"a[href^='/conversations/{conversation.pk}/']")
-    press(keyboard, "Enter")
-    arrive(keyboard, f"/conversations/{conversation.pk}/")
+    follow(keyboard, f"a[href='/datasets/{conversation.dataset.name}/']", f"/datasets/{conversation.dataset.name}/$")
+    follow(keyboard, f"a[href^='/conversations/{conversation.pk}/']", f"/conversations/{conversation.pk}/")
     press(keyboard, "Shift+ArrowRight")
     arrive(keyboard, r"/steps/\d+/")
     reach(keyboard, "details:has(#wording) > summary")
@@ -182,12 +178,8 @@ def ask_for_other_words(keyboard: Page, app_server: AppServer, conversation: Con
 
 def accept_other_words(keyboard: Page, app_server: AppServer) -> None:
     keyboard.goto(app_server.url("/annotate/"))
-    reach(keyboard, "a[href='/corrections/']")
-    press(keyboard, "Enter")
-    arrive(keyboard, "/corrections/$")
-    reach(keyboard, f"a[href='/turn-corrections/{TurnCorrection.objects.get().pk}/']")
-    press(keyboard, "Enter")
-    arrive(keyboard, r"/turn-corrections/\d+/$")
+    follow(keyboard, "a[href='/corrections/']", "/corrections/$")
+    follow(keyboard, f"a[href='/turn-corrections/{TurnCorrection.objects.get().pk}/']", r"/turn-corrections/\d+/$")
     press(keyboard, "a")
     expect(keyboard.locator("dl.facts")).to_contain_text("the next release has it")
 
@@ -198,9 +190,7 @@ def give_to_bert(keyboard: Page, app_server: AppServer, held: Assignment) -> Non
     keyboard.wait_for_load_state("load")
     press(keyboard, "c")
     arrive(keyboard, "/annotate/campaigns/$")
-    reach(keyboard, f"a[href='/annotate/campaigns/{held.item.session.campaign_id}/']")
-    press(keyboard, "Enter")
-    arrive(keyboard, r"/annotate/campaigns/\d+/$")
+    follow(keyboard, f"a[href='/annotate/campaigns/{held.item.session.campaign_id}/']", r"/annotate/campaigns/\d+/$")
     press(keyboard, "t")
     arrive(keyboard, r"/annotate/campaigns/\d+/table/")
     reach(keyboard, f"[name=item][value='{held.item_id}']")
