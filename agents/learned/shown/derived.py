@@ -12,7 +12,7 @@ from agents.learned.shown.places import places_named
 from annotations.dom.elements import DescribedElement
 
 SOURCES = ("held", "nth", "result", "joined", "presses")
-MOST_PRESSES = 200
+MOST_PRESSES = 200  # of one action: as many as `agents/environments/acting.py` does
 MIN_TEXT = 2  # words of a text that words are counted in
 MOST_HELD = 10
 LONGEST = 60  # characters of a text that is read as a sum
