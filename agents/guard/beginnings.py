@@ -13,7 +13,7 @@ HELPS = re.compile(  # the name of a link or text that tells of something, and d
 ASKED_HOW = re.compile(r"(?:how|what|why|when|where|who|can i|do i|learn) ", re.IGNORECASE)  # the same, on a button
 NO = (  # begins a name that leaves things as they are
     r"cancel|no|not|close|keep(?!.{0,40} (?:more|longer|another)\b)|dismiss|later|never|undo|skip|stay|decline|reject|"
-    r"don'?t|go back|maybe|return to"
+    r"don'?t|go back|maybe|return to|(?:continue|carry on|go on) (?:editing|writing|reading|browsing|shopping)"
 )
 LOOKS = (  # begins a name that shows, looks up or arranges
     r"back(?! (?:this|the (?:project|campaign)))|"
@@ -23,6 +23,7 @@ LOOKS = (  # begins a name that shows, looks up or arranges
     r"work out|choose|select|pick(?! ?up)|browse|attach|use|help|refresh|reload|scan|translate|expand|collapse|open|"
     r"learn|read|switch to(?! (?:this|my) )|toggle|zoom|redo|export|forgot|(?:log|sign) ?(?:me |us )?(?:in|on|out)|"
     r"save (?:as )?(?:a )?draft|"
+    r"get (?:an? |my |the )?(?:prices?|rates?|fares?|times)|"
     r"how|suggest|resend code|test|try|simulate"
 )
 REFUSES = re.compile(rf"(?:{NO}|x|×|✕)(?!\w)", re.IGNORECASE)

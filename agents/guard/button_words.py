@@ -65,6 +65,8 @@ ON_A_BUTTON: dict[str, re.Pattern[str]] = {
             "^(?:i )?(?:consent|agree to)",
         ),
         f"^update {OWN}(?:order|booking|reservation)$",
+        f"^(?:re-?)?order {OWN}(?:repeat )?(?:prescriptions?|medicines?|refills?)",
+        r"^(?:book|reserve|join) (?:with|for|using) \d+ (?:credits?|points|tokens?)",
         f"^(?:finish|complete) {OWN}(?:enrol?ling|enrol?lment|registration|registering|booking|sign-?up|order)",
         "^(?:switch|move|upgrade|sign) me (?:over|up)",
     ),
@@ -134,16 +136,17 @@ ON_A_BUTTON: dict[str, re.Pattern[str]] = {
     "publish": words(
         "^post$",
         "^(?:merge|deploy|release(?! notes)|announce|broadcast|launch (?:campaign|now|site|offer|it))",
-        f"^list {OWN}(?:item|for sale)",
+        f"^list {OWN}(?:items?|tickets?|for sale)",
         "^(?:re-?post|retweet|re-?blog)$",
         "^(?:start|begin) (?:live )?(?:stream(?:ing)?|broadcast(?:ing)?)",
         "^(?:add|share|post) to (?:your |my )?(?:story|feed|profile|timeline|wall|channel)|^your story$",
         "^share (?:now|publicly|to (?:feed|everyone|all))",
-        "^post (?:update|ad(?:vert)?|job|vacancy|listing|question|answer|photo|topic|story|publicly|anonymously|it|"
-        "reel|video)",
+        f"^post {OWN}(?:update|ad(?:vert)?|job|vacancy|listing|question|answer|photo|topic|story|publicly|anonymously|"
+        "it|reel|video)",
         r"^(?:promote|push|ship|roll ?out) (?:to|it|now|build|version|v?\d)",
         f"^(?:activate|start|launch|enable|open) {OWN}(?:campaign|ad|listing|survey|poll|fundraiser|petition)",
-        "^(?:put (?:it )?(?:live|online)|push live|share with (?:the )?(?:world|everyone)|show everyone)",
+        rf"^(?:put|set|make) (?:{OWN}\w+ )?(?:live|online)\b",
+        "^(?:push live|share with (?:the )?(?:world|everyone)|show everyone)",
     ),
     "personal": words(
         f"^(?:share|import|sync|upload) {OWN}(?:location|contacts|address book|medical|passport|id|health)",

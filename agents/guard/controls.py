@@ -86,6 +86,8 @@ def leads_nowhere(link: Element) -> bool:
 
 def only_opens(element: Element) -> bool:
     """Whether the page says that a control opens a part of the page: a menu, a dialog, a list."""
+    if tag_of(element) == "summary":
+        return True
     if element.get("opens") == "true" or element.get("aria_expanded"):
         return True
     return (element.get("aria_haspopup") or "false").lower() != "false"

@@ -129,7 +129,9 @@ def _of_control(element: Element, by_enter: bool) -> Iterator[str]:
     role = role_of(element)
     yield f"is: {role if role in ('button', 'link', 'menuitem', 'tab', 'label', 'field') else 'another'}"
     if role == "link":
-        yield f"is: link that {'leads nowhere' if leads_nowhere(element) else 'leads away'}"
+        inside = (element.get("href") or "").startswith("#") and not leads_nowhere(element)
+        leads = "leads nowhere" if leads_nowhere(element) else "leads along the page" if inside else "leads away"
+        yield f"is: link that {leads}"
     classes = element.get("class") or ""
     told = {
         "pressed by Enter": by_enter,

@@ -36,6 +36,7 @@ from agents.guard.policy import CAN_COMMIT, USING, PolicyRule, Risk, first_that_
 from agents.guard.pressing import (
     LONGEST,
     PRESSED,
+    SURE_KINDS,
     decides_nothing,
     finality,
     leads_to_a_page,
@@ -61,8 +62,8 @@ TELLING = ("status", "alert", "log")
 
 @dataclass(frozen=True)
 class GuardVerdict:
-    """What the guard says of an action: its risk, or None. `passed_by`: the rule that calls it harmless, if one
-    does."""
+    """What the guard says of an action: its risk, or None. `passed_by`: the rule of a policy that calls it harmless,
+    or what was learned, though the guard's own rules see a risk."""
 
     risk: Risk | None
     passed_by: str = ""
@@ -71,13 +72,15 @@ class GuardVerdict:
 @dataclass(frozen=True)
 class SeenControl:
     """What the page says of an action: the name and role of its control, the risk that the guard finds there.
-    `looks_risky`: that, or words, a price or a button by which a person should look, though the guard lets it pass."""
+    `looks_risky`: that, or words, a price or a button by which a person should look, though the guard lets it pass.
+    `passed_by`: why it passes though a rule of the guard sees a risk."""
 
     operation: str
     name: str = ""
     role: str = ""
     risk: Risk | None = None
     looks_risky: bool = False
+    passed_by: str = ""
 
 
 def judge(
@@ -91,8 +94,8 @@ def judge(
     learned: LearnedPart | None = None,
 ) -> GuardVerdict:
     """Whether an action on a page is risky. `root` is the page, None where it cannot be read; `rules` are the website's
-    policy, `prediction` what the world model expects the action to change; `learned` weighs what the page says where
-    the rules of the guard hold nothing."""
+    policy, `prediction` what the world model expects the action to change; `learned` weighs what the page says
+    beside the rules of the guard."""
     return decided(look(root, action, learned), rules, website, url, foreseen_risk(action, prediction))
 
 
@@ -104,11 +107,21 @@ def look(root: Element | None, action: Action, learned: LearnedPart | None = Non
     controls = acted_on(root, action.node_id) if action.node_id else []
     if not controls:
         return SeenControl(action.operation, risk=_of_no_element(root, action))
-    risk = _of_page(controls, action)
-    if risk is None and learned is not None and (used := _used(controls[0], action)):
-        risk = learned.risk_of(name_of(used.control) or name_of(controls[0]), used.evidence())
-    looks = risk is not None or (_presses(controls[0], action) and _says_more(controls[0]))
-    return SeenControl(action.operation, *_called(controls[0]), risk, looks)
+    by_rules = _of_page(controls, action)
+    risk, passed_by = _weighed(controls[0], action, by_rules, learned) if learned is not None else (by_rules, "")
+    looks = (risk or by_rules) is not None or (_presses(controls[0], action) and _says_more(controls[0]))
+    return SeenControl(action.operation, *_called(controls[0]), risk, looks, passed_by)
+
+
+def _weighed(main: Element, action: Action, by_rules: Risk | None, learned: LearnedPart) -> tuple[Risk | None, str]:
+    """The risk of an action once what is learned has weighed it, and why it passes where rules see one."""
+    if (used := _used(main, action)) is None:
+        return by_rules, ""
+    evidence = used.evidence()
+    if by_rules is None:
+        return learned.risk_of(name_of(used.control) or name_of(main), evidence), ""
+    passed_by = learned.passes(evidence) if by_rules.kind not in SURE_KINDS else ""
+    return (None if passed_by else by_rules), passed_by
 
 
 def decided(
@@ -124,7 +137,8 @@ def decided(
         return GuardVerdict(Risk(rule.kind, f"rule: {rule}", "policy"))
     if rule is not None:
         return GuardVerdict(None, f"rule: {rule}")
-    return GuardVerdict(seen.risk or foreseen)
+    risk = seen.risk or foreseen
+    return GuardVerdict(risk, "" if risk else seen.passed_by)
 
 
 def name_of(element: Element) -> str:

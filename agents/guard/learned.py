@@ -1,8 +1,9 @@
 """The learned part of the guard: how much a control is like those that were labelled risky, by a model of a few
 thousand numbers. Core.
 
-It holds some of what the rules let pass and lets nothing pass that they hold. Its numbers, `learned.json`, are made by
-`manage.py guard_controls --train` (`evaluation/guard/learning.py`), of labelled controls. It needs no other model.
+It holds some of what the rules let pass, and lets pass some of what they hold; not what pays or deletes by them. Its
+numbers, `learned.json`, are made by `manage.py guard_controls --train` (`evaluation/guard/learning.py`), of labelled
+controls. It needs no other model.
 """
 
 import json
@@ -33,10 +34,12 @@ TOLD = 3  # pieces of evidence that a reason names
 @dataclass(frozen=True)
 class LearnedPart:
     """For each piece of evidence how much it speaks for a risk, and how much for each kind of it; `holds_from`: how
-    likely a risk must be to be held; `learned_of`: what it was trained on, for people."""
+    likely a risk must be to be held, `passes_below`: how unlikely one that rules see must be to pass; `learned_of`:
+    what it was trained on, for people."""
 
     weights: Mapping[str, tuple[float, ...]]
     holds_from: float
+    passes_below: float
     learned_of: Mapping[str, Any]
 
     def chance(self, evidence: Mapping[str, float]) -> float:
@@ -47,17 +50,27 @@ class LearnedPart:
         """Which kind of risk it would be."""
         return max(KINDS, key=lambda kind: self._sum(evidence, NUMBERS.index(kind)))
 
+    def passes(self, evidence: Mapping[str, float]) -> str:
+        """Why a control passes of which rules see a risk, with what speaks against one most; "" where it does not."""
+        chance = self.chance(evidence)
+        if chance >= self.passes_below:
+            return ""
+        return f"learned: risky with a chance of {chance:.2f} ({'; '.join(self._most(evidence, -1))})"
+
     def risk_of(self, name: str, evidence: Mapping[str, float]) -> Risk | None:
         """The risk of a control with this evidence, where it is likely enough, with what speaks for it most."""
         chance = self.chance(evidence)
         if chance < self.holds_from:
             return None
         kind = self.kind_of(evidence)
-        gains = {piece: amount * self.weights[piece][0] for piece, amount in evidence.items() if piece in self.weights}
-        gains.pop(ALWAYS_THERE, None)
-        most = sorted((piece for piece in gains if gains[piece] > 0), key=lambda piece: -gains[piece])[:TOLD]
-        why = f"“{name}” is much like controls that {LIKE[kind]} ({'; '.join(most)})"
+        why = f"“{name}” is much like controls that {LIKE[kind]} ({'; '.join(self._most(evidence, 1))})"
         return Risk(kind, why, "learned", round(chance, 3))
+
+    def _most(self, evidence: Mapping[str, float], sign: int) -> list[str]:
+        """The pieces of evidence that speak most for a risk (`sign` 1), or against one (-1)."""
+        known = (piece for piece in evidence if piece in self.weights and piece != ALWAYS_THERE)
+        gains = {piece: sign * evidence[piece] * self.weights[piece][0] for piece in known}
+        return sorted((piece for piece in gains if gains[piece] > 0), key=lambda piece: -gains[piece])[:TOLD]
 
     def _sum(self, evidence: Mapping[str, float], place: int) -> float:
         known = ((self.weights[piece], amount) for piece, amount in evidence.items() if piece in self.weights)
@@ -75,4 +88,4 @@ def read(path: Path) -> LearnedPart:
     if tuple(told["numbers"]) != NUMBERS:
         raise ValueError(f"{path.name} has numbers of {told['numbers']}: train it anew (guard_controls --train)")
     weights = {piece: tuple(numbers) for piece, numbers in told["weights"].items()}
-    return LearnedPart(weights, float(told["holds_from"]), told["learned_of"])
+    return LearnedPart(weights, float(told["holds_from"]), float(told["passes_below"]), told["learned_of"])

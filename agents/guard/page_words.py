@@ -204,7 +204,9 @@ ASKS_WHO_COMES = words(
     r"going\b(?=\?)", r"attending\b(?=\?)", "can you make it", "will you (?:come|attend)", "rsvp", "invited you"
 )
 """Where this is asked, a no is an answer that somebody gets, too."""
-MORE_STEPS = re.compile(r"\bstep (?:1|one) of [2-9]|\bnext: (?:your|the|details|payment|review)", re.IGNORECASE)
+MORE_STEPS = re.compile(
+    r"\b(?:step|page|section|part) (?:1|one) of [2-9]|\bnext: (?:your|the|details|payment|review)", re.IGNORECASE
+)
 """What says near a control that other pages follow on which it is decided."""
 ANSWERS = words(
     "invit(?:ed?|ation|es)",

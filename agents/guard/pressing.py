@@ -37,7 +37,9 @@ from agents.guard.vocabulary import ALWAYS, IN_A_FORM, PRICE, plain
 from annotations.dom.tree import Element, tag_of
 
 LONGEST = 120  # characters of a name that is shown
-SURE_KINDS = ("pay", "delete")  # by the words of a button these hold also where the page says that nothing is done yet
+SURE_KINDS = ("pay", "delete")
+"""By the words of a button these hold also where the page says that nothing is done yet, or where what was learned
+takes the control for a harmless one."""
 DANGER = re.compile(r"(?<![a-z])(?:danger|destructive)(?![a-z])", re.IGNORECASE)  # in classes of a button
 FEW = 3  # buttons of a dialog: more of them are choices
 PRESSED = 20  # buttons of a form, from the first on, that Enter may press: a page may have any number
@@ -98,7 +100,10 @@ def _of_name(element: Element, name: str, typed: Element | None = None) -> Risk 
 
 
 def decides_nothing(element: Element, said: str) -> bool:
-    """Whether a control asks how something is done, takes out of a list, or calls off what was not done yet."""
+    """Whether a control is turned on and off, asks how something is done, takes out of a list, or calls off what was
+    not done yet."""
+    if element.get("aria_pressed") is not None and not any(one.search(said) for one in ALWAYS.values()):
+        return True
     if beginnings.ASKED_HOW.match(said) or (beginnings.TAKES_OUT.fullmatch(said) and is_of_a_list(element)):
         return True
     return beginnings.CALLS_OFF.match(said) is not None and _is_not_done_yet(element)

@@ -241,6 +241,7 @@ SLIDES = words("(?:slide|swipe|drag|pull)")  # says what a slider does once it i
 HARMLESS = words(  # struck out of a name before words of risk are looked for
     *("orders? (?:by|history|details|status|number|summary|total|date)", "publish(?:ed|ing)? date", "post ?code"),
     f"save {OWN}(?:search|filters?|view|layout|draft)",
+    "save (?:and|&) (?:continue|go on|carry on|next|come back(?: later)?|return|exit|finish later)",
     f"save (?:for later|as (?:a )?draft|to {OWN}{LISTS}|up to|as pdf)",
     f"remove (?:all )?(?:filters?|sorting|highlights?|(?:[^.?!]{{1,80}} )?from {OWN}{LISTS})",
     "(?:swap|switch|exchange|reverse) (?:origin|departure|from|stations?|directions?|airports?|cities|locations?|"
@@ -264,6 +265,6 @@ OFFERED = words("quotes?", "eligib(?:le|ility)", "premiums?", "my (?:price|rate|
 PRICE = re.compile(
     r"[€£$¥₹₩₺₽₪₫₱฿₴]\s?\d[\d.,]{0,15}|"
     r"\d[\d.,]{0,15}\s?(?:[€£$¥₹₩₺₽₪₫₱฿₴]|(?:kr|eur|usd|gbp|sek|nok|dkk|chf|pln|zł|kč|inr|aud|cad)\b)|"
-    r"\b(?:eur|usd|gbp|chf|inr|aud|cad|rs|kr)\.?\s?\d[\d.,]{0,15}",
+    r"\b(?:eur|usd|gbp|chf|inr|aud|cad|rs|kr)\.?\s?\d[\d.,]{0,15}|(?<![\w.,:])\d{1,3}p\b(?! video)",
     re.IGNORECASE,
 )

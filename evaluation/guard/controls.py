@@ -25,6 +25,8 @@ PARTS = {
     "develop": "called as is usual; rules were changed after a look at these",
     "held": "called as is usual; none was read by who made the rules, but the learned part was trained on them",
     "learn": "called as is usual; rules were changed after a look at these, and the learned part was trained on them",
+    "former": "called as is usual; measured once unread, then rules were changed and the learned part trained by them",
+    "taught": "called as is usual; the learned part was trained on them, and no rule made by them",
     "test": "called as is usual; neither rules nor the learned part were made by these",
 }
 WRITTEN_BY = "Written and labelled by a language model, labelled again by another that did not see the first labels."

@@ -15,31 +15,40 @@ from scipy.sparse import csr_matrix
 from agents.environments.pieces import ReadPiece
 from agents.guard.judging import judge, weighed
 from agents.guard.learned import NUMBERS, LearnedPart
-from agents.guard.policy import KINDS
+from agents.guard.policy import KINDS, Risk
+from agents.guard.pressing import SURE_KINDS
 from agents.types import Action
 from annotations.dom.tree import Element
 from evaluation.guard.controls import LabelledControl, read_control
 from evaluation.guard.labels import StepLabels
 from evaluation.guard.measuring import GuardMeasurement, Share, labelled_steps
 
-WEIGHTS = {"odd": 0.5, "develop": 1.0, "held": 1.0, "learn": 1.0, "sample": 0.5}  # parts learned of, by how much
+WEIGHTS = {
+    "odd": 0.5,
+    "develop": 1.0,
+    "held": 1.0,
+    "learn": 1.0,
+    "former": 1.0,
+    "sample": 0.5,
+}  # parts learned of, by how much
 LEAST = 3  # examples that have a piece of evidence; rarer ones are left out
 STRENGTH = 2.6  # the larger, the less the numbers are held small
-HOLDS_FROM = 0.55  # of a control that the rules let pass
+HOLDS_FROM = 0.5  # of a control that the rules let pass
+PASSES_BELOW = 0.3  # of one that they hold
 SMALL = 0.004  # numbers below are left out of the file
 FOLDS = 10
 
 
 @dataclass(frozen=True)
 class LearnedExample:
-    """What speaks for or against the risk of a labelled use of a control, and whether the rules hold it. `group`:
+    """What speaks for or against the risk of a labelled use of a control, and the risk that the rules see. `group`:
     examples of one are tried together."""
 
     part: str
     group: str
     labels: StepLabels
     evidence: Mapping[str, float]
-    by_rules: bool
+    by_rules: Risk | None
 
     @property
     def kind(self) -> str:
@@ -47,7 +56,9 @@ class LearnedExample:
         return self.labels.first if all(self.labels.risky) else ""
 
     def is_held(self, chance: float) -> bool:
-        return self.by_rules or (bool(self.evidence) and chance >= HOLDS_FROM)
+        if self.by_rules is not None and (not self.evidence or self.by_rules.kind in SURE_KINDS):
+            return True
+        return bool(self.evidence) and chance >= (HOLDS_FROM if self.by_rules is None else PASSES_BELOW)
 
 
 def of_controls(controls: Iterable[LabelledControl], read: Callable[[str, str], ReadPiece]) -> Iterator[LearnedExample]:
@@ -66,8 +77,7 @@ def of_steps(measurement: GuardMeasurement) -> Iterator[LearnedExample]:
 
 
 def _example(part: str, group: str, root: Element, action: Action, labels: StepLabels) -> LearnedExample:
-    by_rules = judge(root, action).risk is not None
-    return LearnedExample(part, group, labels, weighed(root, action), by_rules)
+    return LearnedExample(part, group, labels, weighed(root, action), judge(root, action).risk)
 
 
 def learned_from(examples: Iterable[LearnedExample]) -> list[LearnedExample]:
@@ -125,7 +135,9 @@ def tried(examples: Sequence[LearnedExample], folds: int = FOLDS) -> Iterator[tu
     for fold in range(folds):
         own = [one for one in examples if fold_of[one.group] == fold]
         if own:
-            part = LearnedPart(train([one for one in examples if fold_of[one.group] != fold]), HOLDS_FROM, {})
+            part = LearnedPart(
+                train([one for one in examples if fold_of[one.group] != fold]), HOLDS_FROM, PASSES_BELOW, {}
+            )
             yield from ((one, part.chance(one.evidence)) for one in own)
 
 
@@ -142,7 +154,7 @@ def trial(examples: Sequence[LearnedExample]) -> dict[str, dict[str, Any]]:
     for part in dict.fromkeys(one.part for one, _ in judged):
         own = [(one, chance) for one, chance in judged if one.part == part]
         found[part] = {
-            "rules": _shares([(one, one.by_rules) for one, _ in own]),
+            "rules": _shares([(one, one.by_rules is not None) for one, _ in own]),
             "learned": _shares([(one, one.is_held(chance)) for one, chance in own]),
         }
     return found
@@ -159,7 +171,8 @@ def write(path: Path, weights: Mapping[str, tuple[float, ...]], examples: Sequen
     """The numbers as a file, a line for each piece of evidence, with what they were trained on."""
     own = learned_from(examples)
     learned_of = dict(sorted(Counter(one.part for one in own).items()))
-    head = json.dumps({"learned_of": learned_of, "holds_from": HOLDS_FROM, "numbers": NUMBERS}, ensure_ascii=False)
+    told = {"learned_of": learned_of, "holds_from": HOLDS_FROM, "passes_below": PASSES_BELOW, "numbers": NUMBERS}
+    head = json.dumps(told, ensure_ascii=False)
     lines = (f"{json.dumps(piece, ensure_ascii=False)}:{_row(row)}" for piece, row in weights.items())
     path.write_text(f'{head[:-1]}, "weights": {{\n' + ",\n".join(lines) + "\n}}\n", "utf-8")
 

@@ -7,9 +7,9 @@ from time import process_time
 import pytest
 
 from agents.guard.again import what_changed
-from agents.guard.judging import judge, look, weighed
+from agents.guard.judging import decided, judge, look, weighed
 from agents.guard.learned import ALWAYS_THERE, NUMBERS, LearnedPart, packaged, read
-from agents.guard.policy import PolicyRule
+from agents.guard.policy import PolicyRule, Risk
 from agents.types import Action
 from annotations.dom.tree import Element, parse
 
@@ -17,7 +17,10 @@ FRIEND = """<div class="profile-header"><h1><text>Callum Reid</text></h1><p><tex
 <div {id} role="button" tabindex="0" aria_label="Add friend Callum Reid"><span><text>Add friend</text></span></div>
 <div role="button"><text>Message</text></div></div>"""
 CLICK, ENTER = Action("CLICK", "4"), Action("TYPE", "4", "tea\n")
-EVERYTHING = LearnedPart({ALWAYS_THERE: (9.0, *[0.0] * (len(NUMBERS) - 1))}, 0.45, {})
+EVERYTHING = LearnedPart({ALWAYS_THERE: (9.0, *[0.0] * (len(NUMBERS) - 1))}, 0.45, 0.3, {})
+NOTHING = LearnedPart(
+    {ALWAYS_THERE: (-9.0, *[0.0] * (len(NUMBERS) - 1)), "name: a price": (-0.5, *[0.0] * 6)}, 0.45, 0.3, {}
+)
 
 
 def page(body: str) -> Element:
@@ -48,11 +51,31 @@ def test_what_is_harmless_passes_with_it(body: str) -> None:
     assert judge(page(body), CLICK, learned=packaged()).risk is None
 
 
-def test_it_lets_nothing_pass_that_the_rules_hold() -> None:
-    nothing = LearnedPart({ALWAYS_THERE: (-9.0, *[0.0] * (len(NUMBERS) - 1))}, 0.45, {})
-    root = page("<button {id}><text>Delete account</text></button>")
-    assert judge(root, CLICK, learned=nothing) == judge(root, CLICK)
+@pytest.mark.parametrize("name", ["Delete account", "Pay now", "Pay £12.00", "Empty basket"])
+def test_what_pays_or_deletes_by_the_rules_stays_held(name: str) -> None:
+    root = page(f"<button {{id}}><text>{name}</text></button>")
+    assert judge(root, CLICK, learned=NOTHING) == judge(root, CLICK)
     assert judge(root, CLICK).risk is not None
+
+
+def test_what_else_the_rules_hold_passes_where_it_looks_harmless_and_says_why() -> None:
+    root = page("<a {id} href='#sign-form'><text>Sign this petition for £2</text></a>")
+    by_rules = judge(root, CLICK)
+    assert by_rules.risk is not None
+    assert by_rules.risk.kind == "order"
+    verdict = judge(root, CLICK, learned=NOTHING)
+    assert verdict.risk is None
+    assert verdict.passed_by == "learned: risky with a chance of 0.00 (name: a price)"
+    assert look(root, CLICK, NOTHING).looks_risky, "people are asked of it"
+    barely = LearnedPart(NOTHING.weights, 0.45, 0.00005, {})
+    assert judge(root, CLICK, learned=barely) == by_rules, "not unlikely enough to pass"
+
+
+def test_what_is_foreseen_holds_what_was_let_pass() -> None:
+    root = page("<a {id} href='#sign-form'><text>Sign this petition</text></a>")
+    foreseen = Risk("order", "the world model expects “Signed” to appear", "prediction", 0.9)
+    verdict = decided(look(root, CLICK, NOTHING), foreseen=foreseen)
+    assert (verdict.risk, verdict.passed_by) == (foreseen, "")
 
 
 def test_a_rule_of_a_project_goes_before_it() -> None:
@@ -105,7 +128,7 @@ def test_an_approved_action_is_not_another_because_a_word_of_the_page_changed() 
 
 def test_numbers_of_other_kinds_of_risk_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "learned.json"
-    told = {"numbers": ["risky", "pay"], "holds_from": 0.5, "learned_of": {}, "weights": {}}
+    told = {"numbers": ["risky", "pay"], "holds_from": 0.5, "passes_below": 0.3, "learned_of": {}, "weights": {}}
     file.write_text(json.dumps(told), "utf-8")
     with pytest.raises(ValueError, match="train it anew"):
         read(file)

@@ -209,3 +209,43 @@ def test_what_is_chosen_is_judged_where_a_change_takes_effect() -> None:
     page = "<div><select {id}><option><text>Private</text></option></select>{said}</div>"
     for told, kind in (("Changing this takes effect immediately.", "order"), ("Changing this is free.", "")):
         assert held(f"<main>{page.replace('{said}', said(told))}</main>", "SELECT", "Public") == kind
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("Post your answer", "publish"),
+        ("Put my chairs online", "publish"),
+        ("List tickets", "publish"),
+        ("Order repeat prescription", "order"),
+        ("Book with 2 credits", "order"),
+        ("Reserve (60p)", "pay"),
+        ("Reserve at 60p video", ""),
+        ("List view", ""),
+        ("Order by name", ""),
+        ("Book with the chairs", ""),
+    ],
+)
+def test_what_is_said_of_what_is_posted_ordered_and_priced_in_pence(name: str, kind: str) -> None:
+    assert held(box(said("Two chairs"), button(name))) == kind
+
+
+def test_what_is_turned_on_and_off_passes_unless_its_words_say_more() -> None:
+    asked = form('<textarea backend_node_id="3" text_value="Dear Ida"/>', "Flag question")
+    assert held(asked) == "send"
+    assert held(asked.replace("{id}", "{id} type='button' aria_pressed='false'")) == ""
+    assert held(box(button("Publish", "aria_pressed='false'"))) == "publish"
+
+
+def test_what_keeps_a_form_for_later_or_goes_on_editing_hands_nothing_in() -> None:
+    text = '<input backend_node_id="3" type="text" name="untaxed" input_value="214"/>'
+    for name, kind in (("Save and come back later", ""), ("Save and continue", ""), ("Save", "personal")):
+        assert held(form(text, name)) == kind
+    assert held(form(filled("Full name"), "Save and continue")) == "personal", "of a person it hands in"
+    asked = said("Discard post? Posting as Ida to everyone.")
+    other = "<button><text>Discard</text></button>"
+    assert held(f'<main><div role="dialog">{asked}{other}{button("Continue editing")}</div></main>') == ""
+
+
+def test_a_summary_only_unfolds_its_details() -> None:
+    assert held("<main><details><summary {id}><text>Delete all</text></summary></details></main>") == ""
