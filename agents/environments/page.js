@@ -93,6 +93,7 @@
     if (element instanceof HTMLButtonElement && element.type !== "submit") found.submits = "false";
     if (element.matches(SENDING)) found.sends = "true";
     if (element.matches(OPENING) || opensDialog(element)) found.opens = "true";
+    if (element.hasAttribute("aria-pressed")) found.toggles = "true";
     if (isEditable(element) && !isEditable(element.parentElement)) found.editable = "true";
     if (element instanceof HTMLAnchorElement) {
       const here = /^\s*(#.*)?$/.test(element.getAttribute("href") ?? "");

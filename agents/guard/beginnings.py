@@ -32,14 +32,14 @@ AGREES = re.compile(  # a name that says yes to what is written around it
     re.IGNORECASE,
 )
 GOES_ON = re.compile(  # begins a name that only shows, narrows or leads to the next page
-    r"(?:continue|next|back|find|search|show|see|view|check(?! ?(?:out|in)\b)|choose|select|"
+    r"(?:(?:save (?:and|&) )?continue|next|back|find|search|show|see|view|check(?! ?(?:out|in)\b)|choose|select|"
     r"add(?! (?:an? |my |your )?(?:public )?(?:comment|review|reply|answer|listing)\b| ?[€£$₹])|"
     r"go to|sort|filter|preview|"
     r"compare|review|apply filters?)\b",
     re.IGNORECASE,
 )
 HANDS_ON = re.compile(  # a name that hands on what was typed, and says no more than that
-    r"(?:continue|next|proceed|review|go on|go to|on to|to (?:payment|checkout|review|summary))\b|"
+    r"(?:(?:save (?:and|&) )?continue|next|proceed|review|go on|go to|on to|to (?:payment|checkout|review|summary))\b|"
     r"(?:finish|done|ok|okay|go|apply|ready|complete|update|create|start|get started|let'?s go|confirm|→|›|>)$",
     re.IGNORECASE,
 )

@@ -109,8 +109,8 @@ ON_A_BUTTON: dict[str, re.Pattern[str]] = {
         f"^(?:accept|decline|reject|deny|refuse|counter) {OWN}{ANSWERED}",
         "^(?:notify|alert|remind|message|email|invite|text|call) (?:all|everyone|everybody|team|the team|guests|"
         "attendees|members|customers|students|parents|followers|subscribers|seller|buyer|driver|host|them|him|her)",
-        f"^(?:send|resend) {OWN}(?:invitations?|invites?|friend request|connection request|request|offer|reminders?|"
-        "invoice|newsletter|campaign|enquiry|inquiry|application|reply|order|alert|broadcast|notification)",
+        f"^(?:send|resend) (?:\\d+ )?{OWN}(?:invitations?|invites?|friend request|connection request|request|offer|"
+        "reminders?|invoice|newsletter|campaign|enquiry|inquiry|application|reply|order|alert|broadcast|notification)",
         f"^mark {OWN}(?:as )?(?:sold|paid|shipped|dispatched|delivered|sent|collected)",
         f"^(?:finish|end|complete) {OWN}(?:test|exam|quiz|attempt|assessment|survey)",
     ),

@@ -25,7 +25,7 @@ PARTS = frozenset({"main", "body", "html", "table", "tbody", "tr", "ul", "ol", "
 PICTURES = frozenset({"img", "svg", "input"})
 HANDLERS = ("onclick", "onmousedown", "onmouseup", "onpointerdown", "onpointerup", "ontouchstart", "ontouchend")
 GATHERED = re.compile(
-    r"(?<![a-z])(?:cart|basket|bag|trolley|wish-?list|compare|filters?|facets?|chips?)(?![a-z])", re.I
+    r"(?<![a-z])(?:cart|basket|bag|trolley|wish-?list|compare|filters?|facets?|chips?|chosen|selection)(?![a-z])", re.I
 )
 CHOSEN = frozenset({"selected", "checked", "chosen", "is-selected", "is-checked"})  # classes
 NEAR = 3  # levels above a button in which the fields that it hands in are looked for, where there is no form
@@ -91,6 +91,11 @@ def only_opens(element: Element) -> bool:
     if element.get("opens") == "true" or element.get("aria_expanded"):
         return True
     return (element.get("aria_haspopup") or "false").lower() != "false"
+
+
+def is_toggle(element: Element) -> bool:
+    """Whether the page says that a button is turned on and off."""
+    return element.get("toggles") == "true" or element.get("aria_pressed") is not None
 
 
 def role_of(element: Element) -> str:

@@ -16,6 +16,7 @@ from agents.guard.controls import (
     form_of,
     has_fields,
     is_search,
+    is_toggle,
     leads_nowhere,
     names_of,
     native_form,
@@ -129,15 +130,13 @@ def _of_control(element: Element, by_enter: bool) -> Iterator[str]:
     role = role_of(element)
     yield f"is: {role if role in ('button', 'link', 'menuitem', 'tab', 'label', 'field') else 'another'}"
     if role == "link":
-        inside = (element.get("href") or "").startswith("#") and not leads_nowhere(element)
-        leads = "leads nowhere" if leads_nowhere(element) else "leads along the page" if inside else "leads away"
-        yield f"is: link that {leads}"
+        yield f"is: link that {'leads nowhere' if leads_nowhere(element) else 'leads away'}"
     classes = element.get("class") or ""
     told = {
         "pressed by Enter": by_enter,
         "reacts": reacts(element),
         "hands in": submits(element),
-        "turned on and off": element.get("aria_pressed") is not None or role in ("checkbox", "switch"),
+        "turned on and off": is_toggle(element) or role in ("checkbox", "switch"),
         "hands in nothing": only_acts(element),
         "drawn as a danger": DANGER.search(classes) is not None,
         **{f"drawn {how}": pattern.search(classes) is not None for how, pattern in DRAWN.items()},

@@ -222,8 +222,11 @@ def _used_by_enter(field: Element) -> _Used | None:
     pressed = next(filter(submits, buttons), next(iter(buttons), None))
     if pressed is not None:
         return None if leads_to_a_page(pressed) else _Used(pressed, names_of(pressed), by_enter=True)
-    name = field_name(field)
-    return None if page_words.SEEKS.search(name) else _Used(field, [name], by_enter=True)
+    return None if _seeks(field) else _Used(field, [field_name(field)], by_enter=True)
+
+
+def _seeks(field: Element) -> bool:
+    return field.get("type") == "search" or page_words.SEEKS.search(field_name(field)) is not None
 
 
 def _names_in(control: Element, main: Element) -> list[str]:
@@ -247,7 +250,7 @@ def _of_entering(field: Element, typed: str) -> Risk | None:
     if risk := of_buttons(form, typed=field):
         return risk
     name = field_name(field)
-    if page_words.SEEKS.search(name):
+    if _seeks(field):
         return None
     risk = said_on(field, name, page_words.WRITTEN_IN, "hands in what is typed and says")
     risk = risk or said_on(field, name, ALWAYS, "is entered and says")
@@ -267,11 +270,20 @@ def _of_form_without_buttons(field: Element, form: Element | None) -> Risk | Non
 def _of_choice(element: Element, chosen: str) -> Risk | None:
     """The risk of choosing from a list: by the words of what is chosen; where the page tells that the list hands in its
     form, also by the form's buttons."""
-    if risk := said_on(element, vocabulary.HARMLESS.sub(" ", plain(chosen)), ALWAYS, "chooses"):
+    risk = said_on(element, vocabulary.HARMLESS.sub(" ", plain(chosen)), ALWAYS, "chooses")
+    if risk and not _waits_for_a_button(element):
         return risk
     if "submit" not in (element.get("onchange") or ""):
         return of_filling(element)
     return of_buttons(form_around(element)) or told_around(element, "")
+
+
+def _waits_for_a_button(element: Element) -> bool:
+    """Whether what is chosen is used by the button beside its list ("Apply"), and the list does nothing itself."""
+    beside = form_around(element)
+    buttons = islice(buttons_of(beside), PRESSED) if beside is not None else ()
+    applies = any(page_words.APPLIES.match(name) for one in buttons for name in names_of(one))
+    return applies and not element.get("onchange") and element.get("has_handler") != "true"
 
 
 def _of_drag(element: Element, action: Action) -> Risk | None:

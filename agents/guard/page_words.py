@@ -195,11 +195,19 @@ REASSURES = re.compile(
     r"\bcan (?:always |still |later )?(?:be )?(?:undone|undo|restored?|reversed?|"
     r"changed? (?:it|this|back|later|any ?time))|"
     r"\b(?:only|just) (?:you|visible to you|for (?:you|yourself|this device|this browser))\b|"
-    r"\b(?:test|demo|practice|preview|sandbox|sample) (?:mode|only|account|run|data)|"
+    r"\b(?:test|demo|practice|preview|sandbox|sample) (?:mode|only|account|run|data|questions?|quiz|attempt)|"
     r"\b(?:stays?|remains?|still|kept?|saved?|stored?|only|as|is|your|auto-?saved?) (?:as )?(?:an? |in )?drafts?\b",
     re.IGNORECASE,
 )
 """What says near a control that it is no more than a step to where somebody decides."""
+ASKS_FIRST = re.compile(
+    r"\b(?:(?:asked|prompted) to|asks? (?:you )?to|prompts? (?:you )?to) (?:confirm|type|re-?type|review|check)|"
+    r"\bconfirm(?:ation)? (?:is asked|comes|follows|on the next|in the next)",
+    re.IGNORECASE,
+)
+"""What says near a button that it only asks whether it is meant."""
+CAN_UNDO = re.compile(r"\((?:ctrl|cmd|⌘)\W?z\b|\bcan be undone\b|\bundo(?:able)? (?:later|with|by)\b", re.IGNORECASE)
+"""What a button is called that says how what it does is taken back."""
 ASKS_WHO_COMES = words(
     r"going\b(?=\?)", r"attending\b(?=\?)", "can you make it", "will you (?:come|attend)", "rsvp", "invited you"
 )
@@ -217,11 +225,14 @@ ANSWERS = words(
     "offered",
 )
 """Near a refusal it says that somebody waits for the answer."""
+APPLIES = re.compile(r"(?:apply|go|run|ok|do it|execute|perform)(?!\w)", re.IGNORECASE)
+"""A button that does what was chosen in the list beside it."""
 AT_ONCE = lines(r"""
     as soon as
     (?:as|while|when|once) (?:you|you've|you have) (?:typed?|choose|chose|pick|select(?:ed)?|tick(?:ed)?|enter(?:ed)?)
     (?:sent|submitted|posted|published|released|saved|applied|notified) (?:automatically|at once|instantly|immediately)
     (?:changing|choosing|picking|ticking) (?:\w+ ){0,2}takes effect
+    (?:goes?|appears?|is|are|be) (?:\w+ ){0,5}(?:automatically|at once|instantly|immediately|straight away)
     automatically (?:sends?|submits?|posts?|publishes|releases)
     (?:changes?|choices?|selection) (?:\w+ ){0,2}(?:at once|immediately|instantly|straight away|right away)
     (?:choosing|picking|selecting|ticking|typing|changing) (?:\w+ ){0,4}(?:sends|tells|notifies|e-?mails|posts|\

@@ -19,6 +19,7 @@ from agents.guard.controls import (
     has_fields,
     is_of_a_list,
     is_search,
+    is_toggle,
     leads_nowhere,
     names_of,
     native_form,
@@ -100,10 +101,12 @@ def _of_name(element: Element, name: str, typed: Element | None = None) -> Risk 
 
 
 def decides_nothing(element: Element, said: str) -> bool:
-    """Whether a control is turned on and off, asks how something is done, takes out of a list, or calls off what was
-    not done yet."""
-    if element.get("aria_pressed") is not None and not any(one.search(said) for one in ALWAYS.values()):
+    """Whether a control is turned on and off, asks how something is done or whether it is meant, says how it is undone,
+    takes out of a list, or calls off what was not done yet."""
+    if is_toggle(element) and not any(one.search(said) for one in ALWAYS.values()):
         return True
+    if page_words.ASKS_FIRST.search(told_near(element)) or page_words.CAN_UNDO.search(said):
+        return not submits(element)
     if beginnings.ASKED_HOW.match(said) or (beginnings.TAKES_OUT.fullmatch(said) and is_of_a_list(element)):
         return True
     return beginnings.CALLS_OFF.match(said) is not None and _is_not_done_yet(element)

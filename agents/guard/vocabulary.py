@@ -70,7 +70,7 @@ ALWAYS: dict[str, re.Pattern[str]] = {
         *("delete", "erase", "unsubscribe", "factory reset", "permanently remove", "destroy", "purge"),
         f"(?:close|deactivate|terminate|end) {MINE}{BINDING}",
         *(
-            f"cancel {MINE}{CALLED_OFF}",
+            f"cancel {MINE}(?:checked |selected |these |all )?{CALLED_OFF}",
             f"empty {MINE}{CARTS}",
             f"withdraw {MINE}(?:application|offer|bid|claim|consent)",
         ),
@@ -241,12 +241,12 @@ SLIDES = words("(?:slide|swipe|drag|pull)")  # says what a slider does once it i
 HARMLESS = words(  # struck out of a name before words of risk are looked for
     *("orders? (?:by|history|details|status|number|summary|total|date)", "publish(?:ed|ing)? date", "post ?code"),
     f"save {OWN}(?:search|filters?|view|layout|draft)",
-    "save (?:and|&) (?:continue|go on|carry on|next|come back(?: later)?|return|exit|finish later)",
+    "save (?:and|&) (?:come back(?: later)?|return|exit|finish later)",
     f"save (?:for later|as (?:a )?draft|to {OWN}{LISTS}|up to|as pdf)",
     f"remove (?:all )?(?:filters?|sorting|highlights?|(?:[^.?!]{{1,80}} )?from {OWN}{LISTS})",
     "(?:swap|switch|exchange|reverse) (?:origin|departure|from|stations?|directions?|airports?|cities|locations?|"
     "languages?|currenc(?:y|ies)|units)",
-    "remove (?:attachment|attached file|row|line|passenger|travell?er|stop|leg|option|topping|coupon|promo)",
+    "(?:remove|delete) (?:attachment|attached file|row|line|passenger|travell?er|stop|leg|option|topping|coupon|promo)",
     *(
         "(?:allow|accept|agree|reject) (?:all |necessary |essential |optional )?cookies",
         "(?:accept|reject|allow) all",

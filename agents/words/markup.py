@@ -19,6 +19,7 @@ ADDED = (
     "sends",
     "opens",
     "editable",
+    "toggles",
     "data_pw_testid_buckeye",
     "data_pw_testid_buckeye_candidate",
 )

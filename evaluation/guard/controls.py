@@ -21,14 +21,15 @@ from evaluation.models.risk_labels import HARMLESS
 
 PACKAGED = Path(__file__).parent / "control_labels.csv"
 PARTS = {
-    "odd": "called as no guard by words likes it; rules were changed after a look at these",
-    "develop": "called as is usual; rules were changed after a look at these",
-    "held": "called as is usual; none was read by who made the rules, but the learned part was trained on them",
-    "learn": "called as is usual; rules were changed after a look at these, and the learned part was trained on them",
-    "former": "called as is usual; measured once unread, then rules were changed and the learned part trained by them",
-    "taught": "called as is usual; the learned part was trained on them, and no rule made by them",
+    "odd": "called as no guard by words likes it",
+    "develop": "called as is usual",
+    "held": "called as is usual; measured unread while the rules were made",
+    "learn": "called as is usual",
+    "former": "called as is usual; measured unread before the learned part might let anything pass",
+    "taught": "called as is usual",
     "test": "called as is usual; neither rules nor the learned part were made by these",
 }
+"""Whoever changed rules has read what these got wrong, and the learned part was trained on them, but on `test`."""
 WRITTEN_BY = "Written and labelled by a language model, labelled again by another that did not see the first labels."
 ELEMENT = "t"  # the id of the element in each piece of HTML
 

@@ -23,18 +23,12 @@ from evaluation.guard.controls import LabelledControl, read_control
 from evaluation.guard.labels import StepLabels
 from evaluation.guard.measuring import GuardMeasurement, Share, labelled_steps
 
-WEIGHTS = {
-    "odd": 0.5,
-    "develop": 1.0,
-    "held": 1.0,
-    "learn": 1.0,
-    "former": 1.0,
-    "sample": 0.5,
-}  # parts learned of, by how much
+WEIGHTS = dict.fromkeys(("develop", "held", "learn", "former", "taught"), 1.0) | {"odd": 0.5, "sample": 0.5}
+"""Parts learned of, by how much."""
 LEAST = 3  # examples that have a piece of evidence; rarer ones are left out
 STRENGTH = 2.6  # the larger, the less the numbers are held small
 HOLDS_FROM = 0.5  # of a control that the rules let pass
-PASSES_BELOW = 0.3  # of one that they hold
+PASSES_BELOW = 0.05  # of one that they hold
 SMALL = 0.004  # numbers below are left out of the file
 FOLDS = 10
 

@@ -249,3 +249,42 @@ def test_what_keeps_a_form_for_later_or_goes_on_editing_hands_nothing_in() -> No
 
 def test_a_summary_only_unfolds_its_details() -> None:
     assert held("<main><details><summary {id}><text>Delete all</text></summary></details></main>") == ""
+
+
+def test_a_choice_that_a_button_applies_is_not_done_by_choosing() -> None:
+    chosen = "<select {id}><option><text>Delete selected posts</text></option></select>"
+    assert held(box(chosen), "SELECT", "Delete selected posts") == "delete"
+    applied = box(chosen, '<button type="submit"><text>Go</text></button>')
+    assert held(applied, "SELECT", "Delete selected posts") == ""
+    at_once = applied.replace("{id}", "{id} onchange='submit'")
+    assert held(at_once, "SELECT", "Delete selected posts") == "delete"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kind"),
+    [
+        ("Destroy this server", "You'll be asked to type its name before anything is destroyed.", ""),
+        ("Destroy this server", "This takes a minute.", "delete"),
+        ("Discard", "We ask you to confirm before that.", ""),
+        ("Delete page 7 (Ctrl+Z brings it back)", "Chairs", ""),
+        ("Delete page 7", "Chairs", "delete"),
+        ("Delete line", "Chairs", ""),
+        ("Cancel checked items", "You won't be able to reinstate this order.", "delete"),
+        ("Send 2 invites", "Chairs", "send"),
+    ],
+)
+def test_what_asks_first_or_is_undone_by_a_key_passes(name: str, text: str, kind: str) -> None:
+    assert held(box(said(text), button(name))) == kind
+
+
+def test_a_field_that_searches_asks_for_nothing_else() -> None:
+    field = '<input {id} type="TYPE" placeholder="Comment or company"/>'
+    assert held(box(field.replace("TYPE", "search")), "TYPE", "data analyst\n") == ""
+    assert held(box(field.replace("TYPE", "text")), "TYPE", "data analyst\n") == "publish"
+
+
+def test_what_is_chosen_and_used_immediately_is_judged_by_what_is_said() -> None:
+    chosen = "<select {id}><option><text>Live</text></option></select>"
+    once = said("Live jobs appear on the careers site immediately. Everyone can see them.")
+    assert held(box(once, chosen), "SELECT", "Live") == "publish"
+    assert held(box(said("Live jobs need an hour. Everyone can see them."), chosen), "SELECT", "Live") == ""
