@@ -77,6 +77,15 @@ TALKING = frozenset({"sample-sites", "sample-sites-asking"})
 """Environments whose episodes are conversations of several turns."""
 
 
+RAW_REWARDS = frozenset({"miniwob", cube_tasks.NAME})
+"""Environments whose failures may cost something: MiniWoB++ gives -1 for some of them."""
+
+
+def least_reward(environment: str) -> float:
+    """The smallest reward of an episode of this environment."""
+    return -1.0 if environment in RAW_REWARDS else 0.0
+
+
 def episode_steps(environment: str) -> int:
     """The most steps of an episode of this environment, unless a run sets another number."""
     return 200 if environment in TALKING else 20

@@ -24,7 +24,7 @@ class EpisodeOutcome:
 
     task: str
     seed: int
-    reward: float  # -1 .. 1, of its end; 0 where it had none
+    reward: float  # of its end, at most 1; 0 where it had none
     steps: int
     by_people: int = 0  # of the steps: somebody acted in the agent's place
     site: str = ""
@@ -83,9 +83,10 @@ def _by_task(episodes: Sequence[EpisodeOutcome]) -> dict[str, list[EpisodeOutcom
     return found
 
 
-def measure(episodes: Sequence[EpisodeOutcome], seed: int = 0) -> list[Metric]:
+def measure(episodes: Sequence[EpisodeOutcome], seed: int = 0, least_reward: float = 0.0) -> list[Metric]:
     """Success, reward, steps and, where people acted too, their share of the steps, with 95 % intervals: means over
-    tasks, which are drawn with replacement; of a single task over its episodes. Zeros for no episodes."""
+    tasks, which are drawn with replacement; of a single task over its episodes. Zeros for no episodes. `least_reward`:
+    the smallest that the environment gives, below which no interval goes."""
     tasks = _by_task(episodes)
     groups = list(tasks.values()) if len(tasks) > 1 else [[episode] for episode in episodes]
     grouping = "website" if len(tasks) > 1 else "conversation"
@@ -97,8 +98,8 @@ def measure(episodes: Sequence[EpisodeOutcome], seed: int = 0) -> list[Metric]:
     if any(one.by_people for one in episodes):
         columns["human_share"] = [np.mean([one.human_share for one in group]) for group in groups]
     values = np.array(list(columns.values()), dtype=float).T.reshape(len(groups), len(columns))
-    # A reward goes down to -1, steps go on.
-    least, most = [0.0, -1.0, nan, 0.0][: len(columns)], [1.0, 1.0, nan, 1.0][: len(columns)]
+    # Steps go on.
+    least, most = [0.0, least_reward, nan, 0.0][: len(columns)], [1.0, 1.0, nan, 1.0][: len(columns)]
     bounds = intervals(values, np.ones_like(values), seed, least=least, most=most)
     means = values.mean(axis=0) if groups else np.zeros(len(columns))
     return [

@@ -28,9 +28,11 @@ def turns_of(ends: Iterable[tuple[str, dict[str, Any], dict[str, Any]]]) -> list
     ]
 
 
-def live_metrics(episodes: list[EpisodeOutcome], turns: list[LiveTurn], seed: int) -> list[Metric]:
-    """The metrics of turns and of episodes; [] without episodes."""
-    return [*measure_turns(turns, seed), *measure(episodes, seed)] if episodes else []
+def live_metrics(
+    episodes: list[EpisodeOutcome], turns: list[LiveTurn], seed: int, least_reward: float = 0.0
+) -> list[Metric]:
+    """The metrics of turns and of episodes; [] without episodes. `least_reward`: of the environment."""
+    return [*measure_turns(turns, seed), *measure(episodes, seed, least_reward)] if episodes else []
 
 
 def metrics_by_site(episodes: list[EpisodeOutcome], turns: list[LiveTurn], seed: int) -> dict[str, dict[str, Metric]]:

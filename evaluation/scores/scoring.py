@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from agents.environments.task_sets import TALKING
+from agents.environments.task_sets import TALKING, least_reward
 from agents.models import Run, TrajectoryStep
 from agents.recipes import literature
 from agents.stages.registry import judging_of, ranks_only
@@ -115,9 +115,10 @@ class RunScores:
             episodes = episodes_of(run.trajectories.all())
             count = len(episodes)
             turns = turns_of(run.steps.turn_ends())
-            if run.dataset.live["environment"] in TALKING:
+            environment = run.dataset.live["environment"]
+            if environment in TALKING:
                 SiteBreakdown(run).store(episodes, turns)
-            metrics = live_metrics(episodes, turns, run.seed)
+            metrics = live_metrics(episodes, turns, run.seed, least_reward(environment))
             rows = [row for preset in PRESETS for row in score_rows(metrics, run, preset)]
         recipe = literature.readable(run.recipe)
         published = judging_of(recipe) if recipe else None

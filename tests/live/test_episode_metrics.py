@@ -2,6 +2,7 @@
 
 import pytest
 
+from agents.environments.task_sets import least_reward
 from evaluation.metrics.episodes import EpisodeOutcome, measure, task_table
 
 
@@ -29,9 +30,23 @@ def test_of_one_task_its_episodes_are_drawn() -> None:
 
 
 def test_one_episode_says_nothing_of_the_next() -> None:
-    success, reward, _ = measure(episodes(a=[1]))
+    success, reward, _ = measure(episodes(a=[1]), least_reward=least_reward("miniwob"))
     assert (success.low, success.high) == (0.0, 1.0)
     assert (reward.low, reward.high) == (-1.0, 1.0)
+
+
+@pytest.mark.parametrize("rewards", [[0.0, 0.0], [1.0, 1.0], [0.5, 0.5], [0.0, 1.0]])
+@pytest.mark.parametrize("environment", ["sample-sites", "sample-sites-free", "open-web", "webarena", "browsergym"])
+def test_an_interval_of_two_episodes_stays_where_rewards_are(environment: str, rewards: list[float]) -> None:
+    for found in ({"a": rewards}, {"a": rewards[:1], "b": rewards[1:]}):
+        reward = measure(episodes(**found), least_reward=least_reward(environment))[1]
+        assert 0 <= reward.low <= reward.value <= reward.high <= 1
+        assert reward.high - reward.low > 0.5, "two say little of others"
+
+
+def test_a_reward_of_miniwob_goes_below_nothing() -> None:
+    reward = measure(episodes(a=[0, 0]), least_reward=least_reward("miniwob"))[1]
+    assert -1 < reward.low < -0.8
 
 
 def test_the_table_has_wilson_intervals() -> None:

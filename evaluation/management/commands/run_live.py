@@ -23,6 +23,7 @@ from agents.recipes.literature import RECIPES
 from agents.recipes.miniwob_table import SYNAPSE, printed
 from annotations.management.named import project_named
 from annotations.models import Dataset
+from evaluation.metrics.apart import caution
 from evaluation.metrics.episodes import TaskLine, task_table
 from evaluation.metrics.printing import lines, numbers
 from evaluation.models import Study
@@ -156,6 +157,8 @@ class Command(BaseCommand):
             write(line + theirs)
         for line in lines(self._metrics(study, run)):
             write(line)
+        if said := caution(sum(row.episodes for row in table)):
+            write(said)
         for said in _means(beside) if beside else ():
             write(said)
         if user := UserLedger.objects.told_of([run]):
@@ -178,6 +181,7 @@ class Command(BaseCommand):
             "limits": {"steps": run.dataset.live["steps"], "seconds": run.dataset.live["seconds"]},
             "episodes": sum(row.episodes for row in table),
             "metrics": self._metrics(study, run),
+            "caution": caution(sum(row.episodes for row in table)),
             "tasks": [asdict(row) for row in table],
         }
         if beside := self._beside(run):
