@@ -3,6 +3,8 @@
 from celery import shared_task
 from structlog.contextvars import bound_contextvars
 
+KEEPER_SECONDS = 2.0  # until it is looked again whether the process that keeps a shard's browsers is free
+
 
 @shared_task(queue="gpu")
 def run_shard(shard_id: int, placed: bool = False) -> None:
@@ -11,7 +13,13 @@ def run_shard(shard_id: int, placed: bool = False) -> None:
     from evaluation.studies import placing, sample
     from evaluation.studies.running import work
 
+    if queue := placing.keeper_queue(shard_id):
+        Shard.objects.filter(pk=shard_id).note_message()
+        run_shard.apply_async((shard_id,), queue=queue, countdown=KEEPER_SECONDS)
+        placed = False
     chosen = shard_id if placed else placing.best_of(shard_id)
+    if placing.keeper_queue(chosen):  # nothing else waits
+        return
     waiting = Shard.objects.select_related("run").filter(pk=chosen, state=Shard.State.QUEUED).first()
     if not placed and waiting and (queue := placing.queue_for(waiting)):
         run_shard.apply_async((chosen, True), queue=queue)

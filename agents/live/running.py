@@ -36,13 +36,16 @@ from annotations.text.amounts import amount
 ENVIRONMENTS = env_number("LIVE_ENVIRONMENTS", 2, least=1)  # browsers of one worker; two of them fill two cores
 WAITING_SECONDS = 15.0  # a worker with nothing else to do waits so long for people, then gives back the shard
 DRIVEN_SECONDS = 60.0  # the same while a person is driving
+THINKING_SECONDS = 5.0  # both where other work waits: who has done nothing for so long thinks
+LOOK_SECONDS = 1.0  # between two looks at whether other work waits
 HELD_POLL = 0.1  # seconds between two looks at what people say, where nothing else is to do
 
 
 class LiveRun:
     """Plays the episodes of some conversations of a run, in order, `environments` at a time. Arguments are those of
     `runner.run_conversations`, which decides recorded steps: each round is stored inside `fenced()`, which raises when
-    this worker may no longer write; `tell` is told what is done before the first results."""
+    this worker may no longer write; `tell` is told what is done before the first results. `others_wait`: whether other
+    work waits for this worker."""
 
     def __init__(
         self,
@@ -52,8 +55,10 @@ class LiveRun:
         llm: Llm | None,
         tell: Tell,
         environments: int = ENVIRONMENTS,
+        others_wait: Callable[[], bool] = lambda: False,
     ) -> None:
         self.run, self.fenced, self.on_batch, self.llm, self.tell = run, fenced, on_batch, llm, tell
+        self.others_wait = others_wait
         self.limits = run.dataset.live
         self.environments = environments
         self.recipe = literature.from_dict(run.recipe)
@@ -74,6 +79,7 @@ class LiveRun:
             self.pipeline.prepare(conversation_ids)
         self.tell("opening browsers", loaded=True)
         self.idle_since: float | None = None
+        self.looked_at = 0.0
         try:
             self._resume()
             browsers.keep_what_people_did()
@@ -148,11 +154,17 @@ class LiveRun:
         return self._act(acted)
 
     def _wait(self) -> None:
-        """Wait a moment for people to decide or act. After some time end the slice, as other shards wait for this
-        worker."""
-        self.idle_since = self.idle_since or time.monotonic()
-        if time.monotonic() - self.idle_since > (DRIVEN_SECONDS if self.drives.anybody_drives else WAITING_SECONDS):
+        """Wait a moment for people to decide or act. After some time end the slice, sooner where other work waits for
+        this worker: the browsers keep their pages."""
+        now = time.monotonic()
+        self.idle_since = self.idle_since or now
+        idle = now - self.idle_since
+        if idle > (DRIVEN_SECONDS if self.drives.anybody_drives else WAITING_SECONDS):
             raise stopping.SliceOver
+        if idle > THINKING_SECONDS and now - self.looked_at > LOOK_SECONDS:
+            self.looked_at = now
+            if self.others_wait():
+                raise stopping.SliceOver
         time.sleep(HELD_POLL)
 
     def _decided(self) -> list[ActingEpisode]:

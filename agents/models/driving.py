@@ -47,6 +47,12 @@ class DriveQuerySet(LeaseQuerySet["Drive"]):
         """Drives in which the agent stands still, and nothing was asked for: what comes next is for a person to say."""
         return self.open().filter(stands_at__isnull=False, asked__isnull=True, until__gt=Now())
 
+    def wanting(self, since: datetime) -> Self:
+        """Drives whose person waits for the browser: for its window, for an action to be done, or, handed back since
+        then, for the agent to go on."""
+        open_ones = Q(state__in=Drive.OPEN) & (Q(stands_at=None) | Q(asked__isnull=False))
+        return self.filter(open_ones | Q(state=Drive.State.BACK, ended_at__gt=since))
+
     def just_done(self, since: datetime) -> Self:
         """Drives that people have ended lately, and those in which they wait for an action to be done."""
         return self.filter(Q(ended_at__gt=since) | Q(asked__isnull=False, state__in=Drive.OPEN))

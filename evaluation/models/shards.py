@@ -9,16 +9,18 @@ from django.db.models import Exists, Max, OuterRef, Q, Sum
 from django.utils import timezone
 
 from agents.encoders.memory_limits import inference_advice
+from agents.live.parked import KEPT_SECONDS
 from agents.models import Drive, Run, RunTally
 from agents.models.awaited import awaits_people
 from agents.runs import events
 from annotations.hosts.identity import shown
-from annotations.models import Conversation, Leased, LeasedQuerySet
-from annotations.models.jobs.worker_leases import WAITING_SECONDS
+from annotations.models import Conversation, Job, Leased, LeasedQuerySet
+from annotations.models.jobs.worker_leases import WAITING_SECONDS, is_at_work, owner_name
 from annotations.shown_progress import ago_text
 
 TELL_AGAIN = timedelta(minutes=2)  # one that waits longer than this gets another message
 WATCHED_FOR = timedelta(minutes=2)  # somebody who looks does not wait longer
+BROWSERS_KEPT = timedelta(seconds=KEPT_SECONDS)
 NAMED_WORKERS = 3
 Scorer = Callable[[Run], int]  # replaces the scores of a run; gives the number of steps that they rest on
 
@@ -44,8 +46,18 @@ class ShardQuerySet(LeasedQuerySet["Shard"]):
         return self.waiting().filter(created_at__gt=timezone.now() - WATCHED_FOR)
 
     def watched(self) -> Self:
-        """Waiting shards that somebody watches; without those that go on only when people have said something."""
-        return self.waiting().filter(is_watched=True).exclude(awaits_people("run"))
+        """Waiting shards that somebody watches, or in which they wait for the browser that they drive; without those
+        that go on only when people have said something."""
+        wanting = Drive.objects.wanting(timezone.now() - WATCHED_FOR).filter(trajectory__run=OuterRef("run"))
+        return self.waiting().filter(Q(is_watched=True) | Exists(wanting)).exclude(awaits_people("run"))
+
+    def for_this_process(self) -> Self:
+        """All but waiting shards in whose browsers people have acted, where another live process keeps these: in any
+        other one they would be lost."""
+        peoples = Exists(Drive.objects.filter(trajectory__run=OuterRef("run"), stands_at__isnull=False))
+        kept = self.model.objects.waiting().filter(peoples, heartbeat_at__gt=timezone.now() - BROWSERS_KEPT)
+        owners = kept.exclude(lease_owner__in=("", owner_name())).values_list("pk", "lease_owner")
+        return self.exclude(pk__in=[pk for pk, owner in owners if is_at_work(owner)])
 
     def just_watched(self) -> Self:
         """Those of them that are new, or whose person has just said something."""
@@ -191,7 +203,13 @@ class Shard(Leased):
     def makes_way(self) -> bool:
         """Whether this shard should be put back because another waits that somebody watches, and nobody watches this
         one."""
-        return not self.is_watched and type(self).objects.watched().exists()
+        return not self.is_watched and type(self).objects.watched().for_this_process().exists()
+
+    def others_wait(self) -> bool:
+        """Whether other work waits for its worker that no person need say anything for."""
+        others = type(self).objects.claimable().exclude(pk=self.pk).exclude(awaits_people("run")).for_this_process()
+        kinds = [kind for kind in Job.Kind.values if Job.queue_of(kind) == self.queue]
+        return others.exists() or Job.objects.claimable().filter(kind__in=kinds).exists()
 
     def is_decided(self) -> bool:
         """Whether nothing is left to decide in its conversations."""

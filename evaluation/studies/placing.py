@@ -9,7 +9,8 @@ from agents.models import TrainedModel
 from agents.models.awaited import awaits_people
 from agents.recipes import literature
 from agents.stages.registry import installed
-from annotations.jobs.placement import Needs, better_queue, held_here, preferred
+from annotations.hosts.identity import owner_of
+from annotations.jobs.placement import Needs, better_queue, held_here, host_queue, preferred
 from annotations.storage import store
 from evaluation.models import Shard
 
@@ -40,20 +41,36 @@ def queue_for(shard: Shard) -> str | None:
     return better_queue("gpu", Needs(frozenset(names - stored - here), "", int(4 * parameters * WEIGHTS_OF)))
 
 
+def keeper_queue(shard_id: int) -> str | None:
+    """The queue of the host where another process keeps the browsers of a waiting shard in which people have acted;
+    None where this one may go on with it."""
+    shard = Shard.objects.filter(pk=shard_id).first()
+    if shard is None or Shard.objects.filter(pk=shard_id).for_this_process().exists():
+        return None
+    owner = owner_of(shard.lease_owner)
+    return host_queue("gpu", owner.host) if owner else None
+
+
 def best_of(shard_id: int) -> int:
     """The shard to decide when a message names `shard_id`: a waiting one that somebody watches; else one of the same
     run whose browsers are parked here, as each shard that is begun meanwhile would open more; else the named one, if
     this host holds its weights; else a waiting one whose weights it holds; last those that wait for people. The message
     of that one wakes up a worker who then finds the named one."""
     waiting = Shard.objects.claimable().exclude(published_at=None).select_related("run").order_by("published_at", "id")
-    if (watched := waiting.watched().first()) is not None:
-        return watched.pk
+    waiting = waiting.for_this_process()
+    if watched := list(waiting.watched()[:LOOKED_AT]):
+        return next((one for one in watched if _is_parked(one)), watched[0]).pk
     resting = set(waiting.filter(awaits_people("run")).values_list("pk", flat=True))
     rows = sorted(waiting[:LOOKED_AT], key=lambda shard: (shard.pk in resting, shard.pk != shard_id))
     if not rows:
         return shard_id
     of_run = [shard for shard in rows if shard.run_id == rows[0].run_id and rows[0].pk == shard_id]
-    if (begun := next((one for one in of_run if parked.any_of(one.run_id, one.conversation_ids)), None)) is not None:
+    if (begun := next((one for one in of_run if _is_parked(one)), None)) is not None:
         return begun.pk
     wanted = [(shard.pk, names_of(shard.run.recipe)) for shard in rows]
     return preferred(wanted, held_here()) or rows[0].pk
+
+
+def _is_parked(shard: Shard) -> bool:
+    """Whether this process keeps browsers of the shard."""
+    return parked.any_of(shard.run_id, shard.conversation_ids)

@@ -276,7 +276,8 @@ def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
         try:
             llm = llm_of(run)
             if run.dataset.is_live:
-                LiveRun(run, shard.fenced, after_batch, llm, shard.tell).play(shard.conversation_ids)
+                live = LiveRun(run, shard.fenced, after_batch, llm, shard.tell, others_wait=shard.others_wait)
+                live.play(shard.conversation_ids)
             else:
                 run_conversations(run, shard.conversation_ids, judge_step, shard.fenced, after_batch, llm, shard.tell)
         except LeaseLost as lost:

@@ -18,7 +18,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from annotations.hosts.identity import owner_of, shown, this_process
+from annotations.hosts.identity import host_id, owner_of, shown, this_process
 from annotations.models.jobs.loading import Loading, LoadingQuerySet
 from annotations.models.jobs.workers import Worker
 from annotations.monitor import errors, last_words
@@ -69,6 +69,15 @@ def owner_name() -> str:
 def _is_gone(owner: str) -> bool:
     found = owner_of(owner)
     return found is not None and found.is_gone
+
+
+def is_at_work(owner: str) -> bool:
+    """Whether a process, as leases name it, may still go on with what it has begun: it is not known to have ended, and
+    of another host workers are heard."""
+    found = owner_of(owner)
+    if found is None or found.is_gone:
+        return False
+    return found.host == host_id() or Worker.objects.alive().filter(host=found.host).exists()
 
 
 L = TypeVar("L", bound="Leased")
