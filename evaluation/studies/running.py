@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import product
+from types import MappingProxyType
 from typing import Any
 
 from django.db import transaction
@@ -97,9 +98,17 @@ def _usual_name(recipes: Sequence[str], data: str, preset: str | None, overrides
     return " · ".join([f"{', '.join(recipes)} on {data}", *(f"{key}={value}" for key, value in changes.items())])
 
 
-def planned_recipe(user: Account, name: str, preset: str, dataset: Dataset, split: str) -> "literature.Recipe":
+def planned_recipe(
+    user: Account,
+    name: str,
+    preset: str,
+    dataset: Dataset,
+    split: str,
+    overrides: Mapping[str, str] = MappingProxyType({}),
+) -> "literature.Recipe":
     """The recipe of this name as a study of that preset runs it on a split. Raises ValueError where it cannot."""
-    return _on_split(_recipe(saved.get(name, user), {}, preset, dataset), split, ())
+    changes = dict(overrides)
+    return _on_split(_recipe(saved.get(name, user), changes, preset, dataset), split, changes)
 
 
 def _check(

@@ -43,7 +43,7 @@ def test_intervals_that_are_there_are_brought_into_range() -> None:
     free, miniwob = two_episodes("sample-sites-free", 1.0), two_episodes("miniwob", 1.0)
     for run in (free, miniwob):
         RunScores(run).store()
-    wanted = Score.objects.filter(run=free, metric="episode_reward").first().low
+    wanted = Score.objects.get(run=free, metric="episode_reward", preset="faithful").low
     Score.objects.filter(metric="episode_reward").update(low=-0.684)
     migrate_back_and_forth("evaluation", "0030")
     lows = dict(Score.objects.filter(metric="episode_reward", preset="faithful").values_list("run", "low"))

@@ -15,9 +15,11 @@ from annotations.models.accounts.projects import Account
 from evaluation.models import Study
 from evaluation.studies.running import planned_recipe, publish_on_commit
 from evaluation.studies.taking_part.showing import Begun, own_episodes
+from evaluation.studies.taking_part.talked_agent import TalkedAgent
 
 NAME = "Talk of"  # how the names of such studies begin
 ENVIRONMENT = "sample-sites-free"
+AS_FITS = TalkedAgent()
 
 
 def acts(recipe: Recipe) -> bool:
@@ -25,22 +27,22 @@ def acts(recipe: Recipe) -> bool:
     return not planner_of(recipe).ranks_only
 
 
-def talk(user: Account, project: Project, recipe: str, website: str, words: str) -> Begun:
-    """The episode in which the agent of a recipe does what this person says. Raises PermissionDenied, and ValueError
-    with a sentence."""
+def talk(user: Account, project: Project, recipe: str, website: str, words: str, agent: TalkedAgent = AS_FITS) -> Begun:
+    """The episode in which the agent of a recipe does what this person says; `agent`: what else is chosen of it. Raises
+    PermissionDenied, and ValueError with a sentence."""
     rules.require(user, "evaluate", project)
     goal = ShownGoal(ENVIRONMENT, website, 0, words, typed=True)
     goal.check()
     asked = saved.get(recipe, user)
     if not acts(asked):
         raise ValueError(f"{recipe} ranks elements and plans no action: choose an agent that does something")
-    preset = asked.preset
+    preset, changes = asked.preset, agent.changes(user, asked)
     with transaction.atomic():
         own = own_episodes(user, project).filter(conversation__extra__typed=True).first()
         if own is not None:
             return Begun(own, is_new=False)
         conversation = goal.kept(project)
-        chosen = planned_recipe(user, recipe, preset, conversation.dataset, goal.split)
+        chosen = planned_recipe(user, recipe, preset, conversation.dataset, goal.split, changes)
         name = f"{NAME} {user} with {recipe}: {conversation.source_id}"[:200]
         study = Study.objects.create(project=project, name=name, preset=preset, created_by=user)
         run = study.plan_episode(conversation, chosen)

@@ -13,6 +13,7 @@ from annotations.access.people import signed_in
 from annotations.access.requests import OwnRelatedField, RequestSerializer
 from annotations.models import Project
 from evaluation.studies.taking_part.showing_api import BeginsEpisode
+from evaluation.studies.taking_part.talked_agent import TalkedAgent
 from evaluation.studies.taking_part.talking import talk
 
 
@@ -23,6 +24,19 @@ class TypedConversationRequestSerializer(RequestSerializer):
     recipe = serializers.CharField(default="grounded", max_length=100)
     website = serializers.CharField(max_length=200, help_text="Of the sample, by name.")
     words = serializers.CharField(max_length=LONGEST_GOAL, help_text="What the agent is to do first.")
+    model = serializers.CharField(
+        default=None,
+        allow_null=True,
+        allow_blank=True,
+        max_length=100,
+        help_text="A trained planner by name; null: the best guess of those that go with the recipe; empty: as it is.",
+    )
+    asks = serializers.BooleanField(
+        default=None, allow_null=True, help_text="It asks where two readings are close; null: as the recipe says."
+    )
+    holds = serializers.BooleanField(
+        default=None, allow_null=True, help_text="What is risky waits for a person; null: as the recipe says."
+    )
 
 
 class TypedConversationViewSet(BeginsEpisode):
@@ -44,9 +58,12 @@ class TypedConversationViewSet(BeginsEpisode):
         wanted.is_valid(raise_exception=True)
         rules.require(request.user, "evaluate", wanted.validated_data["project"])
 
+        values = dict(wanted.validated_data)
+        agent = TalkedAgent(**{name: values.pop(name) for name in ("model", "asks", "holds")})
+
         def work() -> Response:
             try:
-                begun = talk(signed_in(request), **wanted.validated_data)
+                begun = talk(signed_in(request), **values, agent=agent)
             except ValueError as error:
                 raise ValidationError({"detail": str(error)}) from error
             return self.answer(begun)

@@ -1,0 +1,13 @@
+// The form of a talk: another agent takes other planners. What was chosen meanwhile stays.
+import { readAgain } from "../shared/parts.js";
+
+const form = /** @type {HTMLFormElement} */ (document.getElementById("talk-form"));
+const agent = /** @type {HTMLSelectElement} */ (form.elements.namedItem("recipe"));
+
+function readPlanners() {
+  history.replaceState(null, "", `?${new URLSearchParams({ recipe: agent.value })}`); // parts are read from there later
+  return readAgain(location.href, ["planner", "may"]);
+}
+
+agent.addEventListener("change", readPlanners);
+if (agent.value !== form.dataset.recipe) readPlanners(); // chosen before this script was there
