@@ -23,6 +23,8 @@ interface NamedPlace {
 interface DocumentEventMap {
   "annotate:place": CustomEvent<{ part?: NamedPlace; step?: NamedPlace; element?: NamedPlace }>;
   "annotate:goto": CustomEvent<Place>;
+  "annotate:comments": CustomEvent<{ defect: number | null; deleted: boolean; author: string; text: string }[]>;
+  "annotate:answer": CustomEvent<{ defect: number; name: string }>;
 }
 
 /** Swagger UI, which the page of the API loads before its script. */

@@ -51,7 +51,7 @@ WINGS = {
         agreement hosts monitor storage models
         access tell pages corpus jobs retention
         edits work.decompose work.rewrite campaigns.propose campaigns.queue campaigns work.release
-        desk.moving_on desk.write desk.keys desk.discuss work.organise work.verify
+        desk.put_right desk.moving_on desk.write desk.keys desk.discuss work.organise work.verify
         work.api releases sample
     """.split(),
     "agents": """

@@ -27,7 +27,6 @@ LONGER = {
     "annotations.corpus.importing.import_files": 46,
     "annotations.jobs.running._run_export": 45,
     "annotations.releases.releasing.make_release": 49,
-    "annotations.desk.discuss.comments.say": 42,
     "annotations.work.verify.verdicts.give": 41,
     "evaluation.scores.scoring.RunScores.outcomes_by_step": 44,
     "evaluation.studies.page.study_context": 45,

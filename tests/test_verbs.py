@@ -41,6 +41,7 @@ MOST: dict[str, int] = {
     "Connection": 5,
     "Conversation": 17,
     "Dataset": 89,
+    "Defect": 1,
     "Delivery": 2,
     "Dispute": 2,
     "Drive": 2,

@@ -23,6 +23,7 @@ from annotations.access.api_rules import AnyAccept
 from annotations.access.tokens.granting import MayUse
 from annotations.corpus import api as annotations
 from annotations.corpus.correct.api import CorrectionViewSet, TurnCorrectionViewSet
+from annotations.desk.discuss.api import CommentViewSet
 from annotations.desk.write.api import ProposalViewSet
 from annotations.jobs import api as jobs
 from annotations.releases.api import ReleaseViewSet
@@ -73,7 +74,7 @@ router.register("verdicts", work.VerdictViewSet)
 router.register("disputes", DisputeViewSet)
 router.register("curations", CurationViewSet)
 router.register("bulk-accepts", BulkAcceptViewSet)
-router.register("comments", work.CommentViewSet)
+router.register("comments", CommentViewSet)
 router.register("releases", ReleaseViewSet)
 router.register("recipes", RecipeViewSet, basename="recipe")
 router.register("prompt-packs", PromptPackViewSet)

@@ -7,6 +7,7 @@ the other.
 from django.db import transaction
 
 from annotations.campaigns.propose.proposing import Proposing, judge
+from annotations.desk.put_right import ReturnedWork
 from annotations.edits.saving import fix_mentions, open_desk
 from annotations.models import Assignment, Defect, Dispute, Item, NotReady, SentBack, Session, Stage, Verdict
 from annotations.models.accounts.projects import Account
@@ -34,8 +35,9 @@ def submit(assignment: Assignment) -> None:
         raise NotReady(["It was submitted already."])
     if assignment.state not in Assignment.UNFINISHED:
         raise NotReady([assignment.why_not_writable()])
-    if problems := assignment.missing() or assignment.not_mended():
+    if problems := assignment.missing():
         raise NotReady(problems)
+    ReturnedWork(assignment).check()
     fix_mentions(assignment)
     Proposing(assignment).settle()
     assignment.hand_in()
@@ -79,12 +81,12 @@ def returned(subject: Assignment) -> None:
     item = subject.lock()
     verdicts = subject.verdicts.filter(round=subject.round, outcome=Verdict.Outcome.RETURN)
     codes = item.session.campaign.codes_of(Stage.DECOMPOSE)
-    about_cuts = Defect.objects.filter(verdict__in=verdicts, code__in=codes).order_by("pk").first()
-    judge(item.session.proposals.unjudged(), subject, passed=False, about_cuts=about_cuts is not None)
+    named = Defect.objects.filter(verdict__in=verdicts, code__in=codes).values("verdict")
+    about_cuts = list(verdicts.filter(pk__in=named).select_related("verification__user"))
+    judge(item.session.proposals.unjudged(), subject, passed=False, about_cuts=bool(about_cuts))
     subject.send_to_author()
     _tell("item.returned", subject)
-    if about_cuts is not None:
-        verdict = about_cuts.verdict
+    for verdict in about_cuts:
         Mending(subject).send_back(verdict.verification.user, verdict.reason, verdict)
 
 

@@ -1,4 +1,4 @@
-"""Endpoints of annotation work: campaigns, sessions, who does what, verdicts and comments.
+"""Endpoints of annotation work: campaigns, sessions, who does what, and verdicts.
 
 What annotators must not know is not there: which sessions are hidden gold items, and, in a blind campaign, what others
 make of the same item. Steps of test splits exist only for those who may see their gold.
@@ -12,7 +12,7 @@ from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.campaigns.api import CampaignWorkActions
 from annotations.desk.write.document import readable
 from annotations.desk.write.opening import AboutAnnotations
-from annotations.models import Assignment, Campaign, Comment, Guideline, Item, Part, Session, Verdict
+from annotations.models import Assignment, Campaign, Guideline, Item, Part, Session, Verdict
 from annotations.work.verify.api import CampaignChecks, VerificationActions
 
 
@@ -109,26 +109,8 @@ class VerdictSerializer(serializers.ModelSerializer):
         ]
 
     def get_defects(self, verdict: Verdict) -> list[dict]:
-        return [{"code": row.code, "step": row.step_id, "note": row.note} for row in verdict.defects.all()]
-
-
-class CommentSerializer(serializers.ModelSerializer):
-    class Meta:
-        model = Comment
-        fields = [
-            "id",
-            "session",
-            "assignment",
-            "parent",
-            "step",
-            "is_about_turn",
-            "node_id",
-            "author",
-            "text",
-            "created_at",
-            "resolved_at",
-            "resolved_by",
-        ]
+        rows = verdict.defects.all()
+        return [{"id": row.pk, "code": row.code, "step": row.step_id, "note": row.note} for row in rows]
 
 
 class OfCampaign(filters.FilterSet):
@@ -201,17 +183,3 @@ class VerdictViewSet(AboutAnnotations):
 
     def get_queryset(self) -> QuerySet[Verdict]:
         return super().get_queryset().filter(pk__in=Verdict.objects.open_to(self.request.user).values("pk"))
-
-
-class CommentViewSet(ReadOnlyViewSet):
-    """Comments; those about one person's annotation are for those who may read it."""
-
-    queryset = Comment.objects.live().filter(session__deleted_at=None, session__campaign__deleted_at=None)
-    serializer_class = CommentSerializer
-    filterset_class = OfSession
-    gold_split = "session__split"
-    gold_project = "session__campaign__project"
-
-    def get_queryset(self) -> QuerySet[Comment]:
-        rows = super().get_queryset()
-        return rows.filter(assignment=None) | rows.filter(assignment__in=readable(self.request.user))

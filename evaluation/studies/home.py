@@ -155,7 +155,7 @@ def sentence(waiting_for: int, work: UnderWay) -> str:
 def defects_of(returned: list[Any]) -> list[str]:
     """What is wrong with returned work, each once, in the order in which it was said: the note of a defect, else the
     question of the rubric that it denies."""
-    verdicts = [verdict for one in returned[:CARDS] if (verdict := one.last_return())]
+    verdicts = [verdict for one in returned[:CARDS] for verdict in one.last_returns()]
     told = [defect for verdict in verdicts for defect in verdict.facts(verdict.defects.all())["defects"]]
     return list(dict.fromkeys(one["note"] or f"Not so: {one['question'] or one['code']}" for one in told))
 

@@ -104,7 +104,7 @@ def check_under_way(campaign: Campaign) -> None:
     assert progress.stages["rewrite"].returned == 1
     annotator, reviewer = user("annotator"), user("reviewer")
     (returned,) = waiting.returned(annotator)
-    assert [defect.code for defect in returned.last_return().defects.all()] == ["value-lost"]
+    assert [defect.code for defect in returned.last_returns()[0].defects.all()] == ["value-lost"]
     for_annotator = {one.stage: one.count for one in waiting.waiting(annotator) if one.campaign == campaign}
     assert for_annotator == {"rewrite": 2, "decompose": 4}
     for_reviewer = {one.stage: one.count for one in waiting.waiting(reviewer) if one.campaign == campaign}

@@ -168,16 +168,16 @@ def test_mended_cuts_pass_in_the_second_round_with_their_rewrites(chain: Chain) 
 @pytest.mark.slow
 def test_an_unchanged_resubmission_is_refused(chain: Chain) -> None:
     chain.judge("return", "cut-misplaced")
-    with pytest.raises(NotReady, match="Nothing has changed since"):
+    with pytest.raises(NotReady, match="is as it was when it was returned"):
         moving_on.submit(chain.fresh(chain.decomposition))
-    chain.write(chain.decomposition, chain.cutter, 0, "instruction", "  Find   shoes. ")
-    with pytest.raises(NotReady, match="Nothing has changed since"):
+    chain.write(chain.decomposition, chain.cutter, 3, "instruction", "  Buy   them. ")
+    with pytest.raises(NotReady, match="is as it was when it was returned"):
         moving_on.submit(chain.fresh(chain.decomposition))
-    chain.write(chain.decomposition, chain.cutter, 0, "instruction", "Find red shoes.")
+    chain.write(chain.decomposition, chain.cutter, 3, "instruction", "Buy both of them.")
     moving_on.submit(chain.fresh(chain.decomposition))
     moving_on.submit(chain.fresh(chain.rewrite))
     chain.judge("return", "unnatural")
-    with pytest.raises(NotReady, match="Nothing has changed since"):
+    with pytest.raises(NotReady, match="is as it was when it was returned"):
         moving_on.submit(chain.fresh(chain.rewrite))
 
 

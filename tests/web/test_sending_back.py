@@ -46,7 +46,8 @@ def test_a_returned_cut_is_mended_and_passes_in_round_two() -> None:
     assert (waiting["writable"], waiting["why_not"]) == (False, "It waits: its cuts were sent back to who made them.")
     held = take(cutter, chain.decomposition)
     status, told = post(cutter, "annotate-submit", chain.decomposition, **held)
-    assert (status, "Nothing has changed" in told["problems"][0]) == (422, True)
+    assert (status, told["steps"]) == (422, [chain.steps[3].pk])
+    assert told["problems"][0].startswith("Part 2 is as it was when it was returned for “cut-misplaced” (Late.)")
     edits = [
         {"op_id": str(uuid4()), "kind": "cut", "step": chain.steps[2].pk, "after": {"instruction": "Buy them now."}},
         {
@@ -103,3 +104,30 @@ def test_the_dialog_takes_the_key_of_all_others_and_no_empty_reason(app_server, 
     page.keyboard.press("Control+Enter")
     page.wait_for_url("**/annotate/")
     assert SentBack.objects.get().reason == "The second part begins a step too late."
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_what_was_returned_is_named_by_its_part_and_answered_by_keys(app_server, page, sign_in) -> None:
+    chain = Chain()
+    judge(client_of(chain.reviewer), chain.verification, "return", {"code": "unnatural", "step": chain.steps[3].pk})
+    sign_in(chain.writer)
+    open_item(app_server, page, chain.rewrite)
+    page.keyboard.press("Control+Enter")
+    problems = page.get_by_role("alert").filter(has_text="Not submitted yet")
+    expect(problems).to_contain_text("Turn 2 is as it was when it was returned for “unnatural”")
+    assert page.evaluate("document.activeElement.closest('[data-step]').dataset.step") == str(chain.steps[3].pk)
+    page.keyboard.press("a")
+    said = page.get_by_role("textbox", name="Comment")
+    expect(said).to_be_focused()
+    page.keyboard.type("She says it so on the phone.")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("region", name="Why it was returned")).to_contain_text("She says it so on the phone.")
+    expect(problems).to_be_hidden()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url("**/annotate/")
+    sign_in(chain.reviewer)
+    page.goto(app_server.app_origin + reverse("annotate-verify", args=[chain.verification.pk]))
+    told = page.get_by_role("article").filter(has_text="round 1")
+    expect(told).to_contain_text(f"{chain.writer.username} answers: She says it so on the phone.")

@@ -31,6 +31,7 @@ ANNOTATE = {
     ("POST", "rationales/"),
     ("POST", "corrections/"),
     ("POST", "turn-corrections/"),
+    ("POST", "comments/"),
     ("POST", "proposals/"),
     ("POST", "assignments/claim/"),
     ("POST", "bulk-accepts/"),

@@ -1,4 +1,4 @@
 """Discussion beside the work: comments, mentions of people, the inbox.
 
-May import `access`, `desk/write`, `models`, `models/work`, `tell` and `text`.
+May import `access`, `desk`, `desk/write`, `models`, `models/work`, `tell` and `text`.
 """

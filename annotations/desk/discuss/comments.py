@@ -8,8 +8,9 @@ from django.db.models import Q, QuerySet
 from django.urls import reverse
 
 from annotations.access import rules
+from annotations.desk.put_right import ReturnedWork
 from annotations.desk.write.document import readable
-from annotations.models import Assignment, BadComment, Comment, Mention, Session, Stage, Step
+from annotations.models import Assignment, BadComment, Comment, Defect, Mention, Session, Stage, Step
 from annotations.models.choices import MAX_REASON
 from annotations.tell.events import emit
 
@@ -32,15 +33,20 @@ def say(
     step: Step | None = None,
     is_about_turn: bool = False,
     node_id: str = "",
+    defect: Defect | None = None,
 ) -> Comment:
     """Store a comment and tell whom it reaches: members of the project that it names with @, the author of the
-    comment it answers, and the author of the annotation it is about.
+    comment it answers, the verifier whose defect it answers, and the author of the annotation it is about.
 
     An answer stands at the place of what it answers. Raises BadComment.
     """
     text = text.strip()
     if not text or len(text) > MAX_REASON:
         raise BadComment(f"A comment has 1 to {MAX_REASON:,} characters.")
+    if defect is not None:
+        if assignment is None:
+            raise BadComment("A defect is answered in the annotation that was returned.")
+        step, is_about_turn = ReturnedWork(assignment).place_of_answer(author, defect)
     if parent is not None:
         parent = parent.parent or parent  # one level deep
         if parent.session_id != session.pk or parent.deleted_at:
@@ -50,16 +56,9 @@ def say(
         raise BadComment("The step is none of this session.")
     if (node_id or is_about_turn) and step is None:
         raise BadComment("An element or a part needs its step.")
-    comment = Comment.objects.create(
-        session=session,
-        author=author,
-        text=text,
-        assignment=assignment,
-        parent=parent,
-        step=step,
-        is_about_turn=is_about_turn,
-        node_id=node_id,
-    )
+    about = {"assignment": assignment, "parent": parent, "defect": defect}
+    place = {"step": step, "is_about_turn": is_about_turn, "node_id": node_id}
+    comment = Comment.objects.create(session=session, author=author, text=text, **about, **place)
     reached = {*session.campaign.project.named_in(text, session.split), comment.answers_person()} - {author}
     Mention.objects.tell((user for user in reached if isinstance(user, User)), comment=comment)
     emit(session.campaign.project, "comment.created", comment.facts())

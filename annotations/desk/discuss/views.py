@@ -16,12 +16,12 @@ from annotations.access.people import signed_in
 from annotations.desk.discuss import comments, mail
 from annotations.desk.write.document import readable
 from annotations.desk.write.document_views import for_the_workbench
-from annotations.models import Comment, Mention, Session
+from annotations.models import Comment, Defect, Mention, Session
 from annotations.paging import page_of
 from annotations.text.amounts import whole
 
 MAX_LISTED = 500
-RELATED = ("author", "resolved_by", "step", "session__campaign__project", "assignment__item", "parent")
+RELATED = ("author", "resolved_by", "step", "session__campaign__project", "assignment__item", "parent", "defect")
 CHANGES = ("resolve", "reopen", "delete", "restore", "seen")
 
 
@@ -110,6 +110,7 @@ def _say(request: HttpRequest, session: Session) -> Comment:
         step=step,
         is_about_turn=body.get("turn") is True,
         node_id=node_id,
+        defect=_one(Defect.objects.filter(verdict__assignment__item__session=session), body.get("defect")),
     )
 
 
@@ -128,7 +129,7 @@ def _listed(request: HttpRequest, session: Session) -> dict[str, Any]:
     rows = comments.visible(user).filter(session=session).select_related(*RELATED)
     wanted = whole(request.GET.get("assignment", ""))
     if wanted is not None:
-        rows = rows.filter(Q(assignment=None) | Q(assignment=wanted))
+        rows = rows.filter(Q(assignment=None) | Q(assignment=wanted) | Q(defect__verdict__assignment=wanted))
     found = list(rows.order_by("-pk")[:MAX_LISTED])[::-1]
     manages = rules.can(user, "manage", session.campaign.project)
     speaks = session.campaign.project.lets_speak(user)
@@ -157,6 +158,8 @@ def _row(row: Comment, places: dict[int, int], url: str) -> dict[str, Any]:
         "step": row.step_id,
         "turn": row.is_about_turn,
         "node": row.node_id,
+        "defect": row.defect_id,
+        "code": row.defect.code if row.defect else "",
         "place": row.place_name(places),
         "resolved": row.resolved_by.get_username() if row.resolved_by else bool(row.resolved_at),
         "deleted": row.deleted_at is not None,

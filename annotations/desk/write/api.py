@@ -23,6 +23,7 @@ from annotations.campaigns.propose.foreign_proposals import GivenProposal
 from annotations.campaigns.queue import claiming
 from annotations.campaigns.queue.reasons import why_nothing
 from annotations.desk import moving_on
+from annotations.desk.put_right import ReturnedWork
 from annotations.desk.write import opening
 from annotations.desk.write.document import answer, readable
 from annotations.desk.write.opening import AboutAnnotations
@@ -91,6 +92,24 @@ class StandingSerializer(serializers.ModelSerializer):
     class Meta:
         model = Assignment
         fields = ["id", "item", "state", "review", "round", "version"]
+
+
+class FoundDefectSerializer(serializers.Serializer):
+    """A defect; `step`: the first of its part, where it is about one; `answers`: why its writer said it is right."""
+
+    id = serializers.IntegerField()
+    code = serializers.CharField()
+    question = serializers.CharField()
+    note = serializers.CharField()
+    step = serializers.IntegerField(allow_null=True)
+    answers = serializers.ListField(child=serializers.CharField())
+    is_open = serializers.BooleanField(help_text="Whether it is to be changed or answered in this annotation.")
+
+
+class ReturnSerializer(serializers.Serializer):
+    by = serializers.CharField()
+    reason = serializers.CharField()
+    defects = FoundDefectSerializer(many=True)
 
 
 class ProposalSerializer(serializers.ModelSerializer):
@@ -203,6 +222,26 @@ class AssignmentActions(viewsets.GenericViewSet):
             return self.standing(assignment.pk)
 
         return self._written(request, HandInRequestSerializer, work)
+
+    @extend_schema(responses=ReturnSerializer(many=True))
+    @action(detail=True, pagination_class=None, filterset_class=None)
+    def returns(self, request: Request, pk: str) -> Response:
+        """Why an annotation was returned. Each defect that is open has to be changed at its place, or answered by a
+        comment (`comments/`), before it is handed in again."""
+        found = opening.to_read(request.user, self.get_object().pk)
+        is_open = ReturnedWork(found).open_defects()
+        told = [
+            one
+            | {
+                "by": one["by"].get_username(),
+                "defects": [
+                    row | {"answers": [said.text for said in row["answers"]], "is_open": row["id"] in is_open}
+                    for row in one["defects"]
+                ],
+            }
+            for one in found.returns()
+        ]
+        return Response(ReturnSerializer(told, many=True).data)
 
     @extend_schema(request=TokenRequestSerializer, responses={200: StandingSerializer} | CLASH)
     @action(detail=True, methods=["post"], url_path="give-back")

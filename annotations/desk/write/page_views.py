@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
 from annotations.access.people import signed_in
+from annotations.desk.put_right import ReturnedWork
 from annotations.desk.write import opening
 from annotations.edits.mentions import PHENOMENA
 from annotations.models import Assignment, Campaign, Stage
@@ -32,6 +33,7 @@ def item(request: HttpRequest, pk: int) -> HttpResponse:
         "blocks": guidelines.blocks(guideline.text) if guideline else [],
         "queue": _queue(request, found),
         "returns": found.returns(),
+        "answerable": ReturnedWork(found).open_defects(),
         "others": found.others_who_wrote(),
         "data": _data(request, found),
     }

@@ -41,9 +41,9 @@ def answer_to(error: Exception) -> RefusalAnswer:
 
 def as_json(error: Exception) -> JsonResponse:
     """The JSON that the workbench reads for an error: {"code", "error"}, with the `holder` of the work or the
-    `problems` that are left."""
+    `problems` that are left, and the first `steps` of the parts that they name."""
     status, code = answer_to(error)
-    told: dict[str, Any] = {name: vars(error)[name] for name in ("holder", "problems") if name in vars(error)}
+    told: dict[str, Any] = {name: vars(error)[name] for name in ("holder", "problems", "steps") if name in vars(error)}
     return JsonResponse(told | {"code": code, "error": str(error)}, status=status)
 
 

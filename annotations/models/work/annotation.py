@@ -73,10 +73,6 @@ class Annotation(models.Model):
         pairs = [PartChange(step, before.get(step), after.get(step)) for step in order]
         return [change for change in pairs if change.before != change.after]
 
-    def is_as_at(self, version: int) -> bool:
-        """Whether its parts say what they said at an earlier version; spaces do not count."""
-        return _texts_by_step(self.contents_at(version)) == _texts_by_step(self.contents())
-
     def others_who_wrote(self) -> list[str]:
         """The names of people who wrote in it before it was given to whoever has it now."""
         rows = self.edits.filter(is_carried=False).exclude(user=self.user_id).order_by("user__username")
@@ -102,10 +98,3 @@ class Annotation(models.Model):
         fields = {"kind": kind, "model_name": model_name, "content": content, "outcome": "rejected"}
         if not self.proposals.filter(**fields).exists():
             self.proposals.create(campaign=session.campaign, session=session, decided_at=timezone.now(), **fields)
-
-
-def _texts_by_step(contents: dict[int, dict[str, Any]]) -> dict[int, tuple[str, str, Any]]:
-    return {
-        step: (" ".join(part["instruction"].split()), " ".join(part["rewrite"].split()), part["mentions"])
-        for step, part in contents.items()
-    }

@@ -234,33 +234,22 @@ class Assignment(PersonsLease, Annotation):
         """Mark a locked assignment as submitted by its annotator."""
         self.write(state=self.State.SUBMITTED, submitted_at=timezone.now(), **self.FREE)
 
-    def last_return(self) -> Any:
-        """The last verdict of an annotation that was returned: what is to be corrected."""
+    def last_returns(self) -> list[Any]:
+        """The verdicts by which an annotation was returned last: what is to be corrected."""
         if self.review != self.Reviewed.RETURNED:
-            return None
+            return []
         rows = self.verdicts.filter(outcome="return").select_related("verification__user")
-        return rows.prefetch_related("defects").last()
+        found = list(rows.prefetch_related("defects"))
+        return [one for one in found if one.round == found[-1].round]
 
     def returns(self) -> list[dict[str, Any]]:
         """Why it was returned and by whom: {"by", "reason", "defects"} each."""
         if self.item.stage == Stage.DECOMPOSE:
             return [row.facts() for row in self.sent_back.unmended().with_reasons()]
-        if (verdict := self.last_return()) is None:
+        if not (verdicts := self.last_returns()):
             return []
-        decided = self.disputes.filter(round=verdict.round).select_related("decided_by")
-        return [verdict.facts(verdict.defects.all()), *(one.facts() for one in decided)]
-
-    def not_mended(self) -> list[str]:
-        """Why a returned annotation cannot be handed in again, as sentences: nothing in it has changed. [] where it
-        can."""
-        if self.review != self.Reviewed.RETURNED:
-            return []
-        is_cut = self.item.stage == Stage.DECOMPOSE
-        rows = self.sent_back.unmended() if is_cut else self.verdicts.filter(outcome="return").reverse()
-        since = rows.values_list("version", flat=True).first()
-        if since is None or not self.is_as_at(since):
-            return []
-        return ["Nothing has changed since it was returned: mend what was found first."]
+        decided = self.disputes.filter(round=verdicts[0].round).select_related("decided_by")
+        return [*(one.facts(one.defects.all()) for one in verdicts), *(one.facts() for one in decided)]
 
     def pass_(self) -> None:
         """Mark a locked assignment as accepted by its verifiers."""

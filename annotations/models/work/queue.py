@@ -59,11 +59,13 @@ class StaleWork(ValueError):
 
 
 class NotReady(ValueError):
-    """Work that cannot go on yet; `problems` are sentences for the person at work."""
+    """Work that cannot go on yet; `problems` are sentences for the person at work, `steps` the first steps of the parts
+    that they name."""
 
-    def __init__(self, problems: list[str]) -> None:
+    def __init__(self, problems: list[str], steps: list[int] | None = None) -> None:
         super().__init__(" ".join(problems))
         self.problems = problems
+        self.steps = steps or []
 
 
 class VerdictRefused(ValueError):

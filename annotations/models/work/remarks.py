@@ -14,6 +14,7 @@ from annotations.models.corpus.conversations import Step
 from annotations.models.work.assignments import Assignment
 from annotations.models.work.campaigns import KEPT, Kept, tracked
 from annotations.models.work.sessions import Session
+from annotations.models.work.verdicts import Defect
 
 USER = settings.AUTH_USER_MODEL
 
@@ -32,6 +33,14 @@ class Comment(models.Model):
     step = models.ForeignKey(Step, models.SET_NULL, null=True, blank=True, related_name="+")
     is_about_turn = models.BooleanField(default=False, help_text="About the part that begins with the step.")
     node_id = models.CharField("backend node id", max_length=64, blank=True)
+    defect = models.ForeignKey(
+        Defect,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="answers",
+        help_text="A defect for which the annotation was returned, and that its writer answers by this.",
+    )
     author = models.ForeignKey(USER, models.PROTECT, related_name="+")
     text = models.TextField()
     created_at = models.DateTimeField(auto_now_add=True)
@@ -85,9 +94,12 @@ class Comment(models.Model):
         return found or self.assignment or own.last()
 
     def answers_person(self) -> User | None:
-        """The author of the comment that it answers, else of the annotation that it is about."""
+        """The author of the comment that it answers, or the verifier whose defect; else of the annotation that it is
+        about."""
         if self.parent is not None:
             return self.parent.author
+        if self.defect is not None:
+            return self.defect.verdict.verification.user
         return self.assignment.user if self.assignment is not None else None
 
     def place_name(self, places: dict[int, int]) -> str:

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotations.models.work.assignments import Assignment
 from annotations.models.work.campaigns import Stage, tracked
-from annotations.models.work.verdicts import Verdict
+from annotations.models.work.verdicts import Defect, Verdict
 
 
 class SentBackQuerySet(models.QuerySet["SentBack"]):
@@ -56,10 +56,15 @@ class SentBack(models.Model):
     def __str__(self) -> str:
         return f"{self.decomposition} from {self.sender}"
 
+    def defects(self) -> list[Defect]:
+        """The defects of the verdict that are mended by decomposing; none where a rewriter sent it back."""
+        if self.verdict is None:
+            return []
+        codes = self.rewrite.item.session.campaign.codes_of(Stage.DECOMPOSE)
+        return [defect for defect in self.verdict.defects.all() if defect.code in codes]
+
     def facts(self) -> dict[str, Any]:
-        """What the author of the cuts is told: {"by", "reason", "defects"}; of a verdict's defects those that are
-        mended by decomposing."""
+        """What the author of the cuts is told: {"by", "reason", "defects"}."""
         if self.verdict is None:
             return {"by": self.sender, "reason": self.reason, "defects": []}
-        codes = self.rewrite.item.session.campaign.codes_of(Stage.DECOMPOSE)
-        return self.verdict.facts(defect for defect in self.verdict.defects.all() if defect.code in codes)
+        return self.verdict.facts(self.defects())

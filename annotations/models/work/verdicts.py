@@ -84,7 +84,14 @@ class Verdict(models.Model):
         rubric."""
         questions = {entry["code"]: entry["question"] for entry in self.assignment.item.session.campaign.rubric}
         told = [
-            {"code": one.code, "question": questions.get(one.code, ""), "note": one.note, "step": one.step_id}
+            {
+                "id": one.pk,
+                "code": one.code,
+                "question": questions.get(one.code, ""),
+                "note": one.note,
+                "step": one.step_id,
+                "answers": one.answered(),
+            }
             for one in defects
         ]
         return {"by": self.verification.user, "reason": self.reason, "defects": told}
@@ -112,3 +119,7 @@ class Defect(models.Model):
 
     def __str__(self) -> str:
         return self.code
+
+    def answered(self) -> list[models.Model]:
+        """The comments by which writers said why it is right as it is, oldest first."""
+        return [one for one in self.answers.select_related("author") if one.deleted_at is None]

@@ -219,6 +219,7 @@ def told(verdict: Verdict, rubric: list[dict], turns: list[ShownTurn]) -> dict[s
             "question": questions.get(row.code, ""),
             "note": row.note,
             "place": _place(row.step_id, turns),
+            "answers": row.answered(),
         }
         for row in verdict.defects.all()
     ]

@@ -5,10 +5,10 @@ import { bind, bindElements } from "../shared/keys.js";
 /**
  * @param {Record<string, (...options: any[]) => void>} run what the keys do, by name
  * @param {{rows: import("./rows.js").Rows, evidence: import("./evidence.js").Evidence, tabs: string[]}} panes
- * @param {{isLost: () => boolean, isOpen: () => boolean}} state whether the work is somebody else's now, and whether
- *   something was changed in two ways
+ * @param {{isLost: () => boolean, isOpen: () => boolean, canAnswer: () => boolean}} state whether the work is somebody
+ *   else's now, whether something was changed in two ways, and whether it was returned for something
  */
-export function bindCommands(run, { rows, evidence, tabs }, { isLost, isOpen }) {
+export function bindCommands(run, { rows, evidence, tabs }, { isLost, isOpen, canAnswer }) {
   const cuts = () => rows.field === "instruction";
   const marks = () => rows.field === "rewrite";
   /** The last: whether the key does something here; one that always does has none.
@@ -27,6 +27,7 @@ export function bindCommands(run, { rows, evidence, tabs }, { isLost, isOpen }) 
     ["m e", "Mark the place as ellipsis", () => run.mark("ellipsis"), marks],
     ["t", "Take over", run.takeOver, isLost],
     ["d", "Decide about what was changed in two ways", run.decide, isOpen],
+    ["a", "Answer what it was returned for", run.answer, canAnswer],
     ["h", "Marks in the page", () => evidence.toggleMarks()],
     ["/", "Search in the page", () => evidence.search.select()],
     ["n", "Next place found", () => evidence.next(1)],

@@ -2,7 +2,8 @@
 //
 // The page around says where it stands: document.dispatchEvent(new CustomEvent("annotate:place", {detail: {part: {step,
 // name}, step: {step, name}, element: {step, node, name}}})), each left out where there is none. A click on a place
-// asks it to go there by "annotate:goto" with {part, step, node}; a page that does calls preventDefault().
+// asks it to go there by "annotate:goto" with {part, step, node}; a page that does calls preventDefault(). A page asks for
+// the answer to a defect by "annotate:answer" with {defect, name}.
 import { call } from "../shared/server.js";
 import { bind } from "../shared/keys.js";
 import { make, the } from "../shared/elements.js";
@@ -20,6 +21,7 @@ import { make, the } from "../shared/elements.js";
  *   step: number | null,
  *   node: string,
  *   turn: boolean,
+ *   defect: number | null,
  *   change: string,
  *   resolved: any,
  *   deleted: boolean,
@@ -37,11 +39,12 @@ const names = the(form, ".names");
 const threadsUrl = section.dataset.comments ?? "";
 const draftName = `webnav-comment-${threadsUrl}`;
 const listUrl = section.dataset.assignment ? `${threadsUrl}?assignment=${section.dataset.assignment}` : threadsUrl;
+const assignment = section.dataset.assignment ? Number(section.dataset.assignment) : null;
 /** @type {string[]} */
 let people = [];
 /** @type {Remark[]} */
 let comments = [];
-/** @type {{id: number, author: string} | null} */
+/** What is answered, as the server is told: a comment or a defect. @type {{parent: number} | {defect: number, assignment: number | null} | null} */
 let answered = null;
 /** The comment that the address names. */
 const wanted = new URLSearchParams(location.search).get("comment");
@@ -92,7 +95,7 @@ function thread(root, answers) {
   item.classList.toggle("over", isOver || root.deleted);
   item.append(remark(root), ...answers.map(remark));
   if (!root.may_change || root.deleted) return item;
-  const answer = action("Answer", () => answerTo(root));
+  const answer = action("Answer", () => beginAnswer({ parent: root.id }, `Answer to ${root.author}`));
   const close = isOver
     ? action("Reopen", () => change(root, "reopen"))
     : action("Resolve", () => change(root, "resolve"));
@@ -106,6 +109,7 @@ function remark(one) {
   const when = make("time.faint", { datetime: one.at, title: new Date(one.at).toLocaleString() }, ago(one.at));
   const head = make("header", {}, make("b", {}, one.author), " ", when);
   if (one.place && !one.parent) head.append(" ", placeLink(one));
+  if (one.defect) head.append(" ", make("span.tag", {}, `answers ${one.code}`));
   if (one.may_delete)
     head.append(
       " ",
@@ -156,12 +160,13 @@ function change(one, what) {
   return ask(`${one.change}${what}/${listUrl.slice(threadsUrl.length)}`, {});
 }
 
-/** @param {Remark} root */
-function answerTo(root) {
-  answered = root;
+/** @param {NonNullable<typeof answered>} what @param {string} placeholder */
+function beginAnswer(what, placeholder) {
+  answered = what;
   the(form, ".say-place").hidden = true;
   the(form, "[data-cancel]").hidden = false;
-  text.placeholder = `Answer to ${root.author}`;
+  text.placeholder = placeholder;
+  form.scrollIntoView({ block: "nearest" });
   text.focus();
 }
 
@@ -176,8 +181,7 @@ async function send() {
   const said = text.value.trim();
   if (!said) return;
   const { step = null, turn = false, node = "" } = places[about.selectedIndex] ?? {};
-  const assignment = section.dataset.assignment ? Number(section.dataset.assignment) : null;
-  const body = answered ? { text: said, parent: answered.id } : { text: said, assignment, step, turn, node };
+  const body = answered ? { text: said, ...answered } : { text: said, assignment, step, turn, node };
   if (!(await ask(listUrl, body))) return;
   text.value = "";
   localStorage.removeItem(draftName);
@@ -258,6 +262,9 @@ form.addEventListener("submit", (event) => {
 });
 the(form, "[data-cancel]").addEventListener("click", stopAnswering);
 document.addEventListener("annotate:place", (event) => showPlaces(event.detail));
+document.addEventListener("annotate:answer", ({ detail: { defect, name } }) =>
+  beginAnswer({ defect, assignment }, `Why it is right as it is: ${name}`),
+);
 bind("c", "Comment", () => {
   text.scrollIntoView({ block: "nearest" });
   text.focus();

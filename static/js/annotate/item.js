@@ -11,6 +11,7 @@ import { Film } from "./film.js";
 import { Journal } from "./journal.js";
 import { MentionDialog } from "./mentions.js";
 import { Proposal } from "./proposal.js";
+import { Returned } from "./returned.js";
 import { Rows } from "./rows.js";
 import { Saver } from "./saving.js";
 import { Source } from "./source.js";
@@ -64,6 +65,11 @@ const submitting = new Submitting(
   { document: doc, saver, rows },
   { queue: data.queue, isWritable, render, say, decideNext, isLeftOut: (clause) => proposal.leftOut.has(clause) },
 );
+const returned = new Returned(element("middle"), (step) => {
+  const at = doc.places.get(step);
+  if (at !== undefined) go(at);
+  rows.focus(doc.partAt(place));
+});
 const status = new StatusLine({
   saved: element("saved"),
   notice: element("notice"),
@@ -298,13 +304,7 @@ function listen() {
   button("send-back")?.addEventListener("click", () => submitting.sendBack());
   element("sending").addEventListener("keydown", submitByKey);
   button("show-guidelines")?.addEventListener("click", () => dialog("guidelines").showModal());
-  for (const button of document.querySelectorAll("[data-to-step]")) {
-    button.addEventListener("click", () => {
-      const at = doc.places.get(Number(button.dataset.toStep));
-      if (at !== undefined) go(at);
-      rows.focus(doc.partAt(place));
-    });
-  }
+  document.addEventListener("annotate:comments", () => (element("problems").hidden = true)); // one may have answered
   document.addEventListener("visibilitychange", () => {
     if (document.visibilityState !== "hidden") return;
     rows.flush();
@@ -331,12 +331,17 @@ bindCommands(
     takeOver,
     warning: nextWarning,
     decide: decideNext,
+    answer: () => returned.answerNext(),
     write: () => rows.focus(doc.partAt(place), { editor: true }),
     undo: () => takeBack("undo"),
     redo: () => takeBack("redo"),
   },
   { rows, evidence, tabs: TABS },
-  { isLost: () => saver.status.kind === "lost", isOpen: () => doc.conflicts.length > 0 },
+  {
+    isLost: () => saver.status.kind === "lost",
+    isOpen: () => doc.conflicts.length > 0,
+    canAnswer: () => returned.canAnswer,
+  },
 );
 listen();
 saver.onStatus = (now) => status.show(now);

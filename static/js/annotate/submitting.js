@@ -100,7 +100,7 @@ export class Submitting {
   async #explain(error) {
     const { document: doc, rows, page } = this;
     if (!(error instanceof Refused)) return page.say("The server cannot be reached");
-    const { problems, code } = error.body;
+    const { problems, code, steps = [] } = error.body;
     if (code === "stale") {
       await this.saver.reload();
       page.render();
@@ -109,7 +109,7 @@ export class Submitting {
     const list = the(document, "#problems");
     list.replaceChildren(make("b", {}, "Not submitted yet: "), problems.join(" "));
     list.hidden = false;
-    const missing = doc.parts.findIndex((part) => !part[rows.field].trim());
+    const missing = doc.parts.findIndex((part) => !part[rows.field].trim() || part.step === steps[0]);
     if (missing >= 0) rows.focus(missing);
     return undefined;
   }
