@@ -75,9 +75,16 @@ def test_a_comment_before_a_verdict_is_asked_for_one_and_goes_with_it(opened, pa
     expect(page.locator("#review")).to_be_visible()
     page.keyboard.press("v")
     expect(page.locator("#said")).to_contain_text("Choose a verdict first: a agent wrong, d gold wrong")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#said")).to_contain_text("Not sent, as it has no verdict; a comment goes with it")
+    expect(page.get_by_role("group", name="Verdict")).to_be_focused()
+    page.keyboard.press("v")
     page.keyboard.type("no verdict but a remark")
-    page.keyboard.press("Enter")
-    expect(page.locator("#said")).to_contain_text("your comment waits")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("group", name="Verdict")).to_be_focused()
+    page.keyboard.press("Control+Enter")  # chooses none
+    page.wait_for_timeout(3_000)  # other words are gone by then
+    expect(page.locator("#said")).to_contain_text("Not sent, as it has no verdict; your comment waits")
     expect(page.locator("#place")).to_have_text("step 5 of 8")
     assert said(world.trajectory) == []
     page.keyboard.press("ArrowRight")

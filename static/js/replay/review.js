@@ -67,6 +67,7 @@ const MEANING = {
 
 export class ReviewBar {
   #buttons = /** @type {HTMLButtonElement[]} */ ([]);
+  #verdicts = make("span.verdicts", { role: "group", "aria-label": "Verdict", tabindex: "-1" });
   #about = make("button.btn", { type: "button" }, "Whole ", make("kbd", {}, "w"));
   #reason = make("select", { "aria-label": "Reason" });
   #comment = make("input", { type: "text", "aria-label": "Comment", placeholder: "Comment (v)" });
@@ -187,13 +188,14 @@ export class ReviewBar {
     this.#reason.addEventListener("change", () => this.#save({ reason: Number(this.#reason.value) || null }));
     this.#comment.addEventListener("change", () => this.#keepComment());
     this.#comment.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" || event.key === "Escape") this.#comment.blur();
+      if (event.key === "Enter" && !this.#own()) this.#lead();
+      else if (event.key === "Enter" || event.key === "Escape") this.#comment.blur();
     });
     this.#about.addEventListener("click", () => this.#turn());
     this.#region.addEventListener("click", () => this.#editRegion());
     for (const control of [this.#comment, this.#region]) this.#point(control, () => this.#own());
-    const verdicts = make("span.verdicts", { role: "group", "aria-label": "Verdict" }, ...this.#buttons);
-    const said = [verdicts, this.#reason, this.#comment, this.#region];
+    this.#verdicts.append(...this.#buttons);
+    const said = [this.#verdicts, this.#reason, this.#comment, this.#region];
     this.root.replaceChildren(make("b", {}, "Review"), this.#about, ...said, this.#chips, this.#others, this.#alike);
   }
 
@@ -298,13 +300,20 @@ export class ReviewBar {
   /** A comment is kept with a verdict: without one it waits in its field, and the page says what is missing. */
   #tell() {
     this.#comment.focus();
-    if (!this.#own()) this.#askVerdict("your comment goes with it");
+    if (!this.#own()) this.#askVerdict("Your comment goes with it");
   }
 
-  /** @param {string} why */
-  #askVerdict(why) {
+  /** From the comment to the verdict that it lacks; none is chosen by pressing Enter again. */
+  #lead() {
+    this.#verdicts.focus(); // which keeps the comment as a draft
+    const why = this.#comment.value.trim() ? "your comment waits and goes with it" : "a comment goes with it";
+    this.#askVerdict(`Not sent, as it has no verdict; ${why}`, true);
+  }
+
+  /** @param {string} why @param {boolean} [stays] */
+  #askVerdict(why, stays) {
     const named = this.verdicts.map(({ key, label }) => `${KEYS[key]} ${label}`).join(", ");
-    this.options.say(`Choose a verdict first: ${named}; ${why}`);
+    this.options.say(`Choose a verdict first: ${named}. ${why}`, stays);
   }
 
   #keepComment() {
@@ -313,7 +322,7 @@ export class ReviewBar {
       return;
     }
     this.#drafts.set(this.#subject, this.#comment.value);
-    if (this.#comment.value.trim()) this.#askVerdict("your comment waits and goes with it");
+    if (this.#comment.value.trim()) this.#askVerdict("Your comment waits and goes with it");
   }
 
   async #editRegion() {
