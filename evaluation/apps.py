@@ -18,6 +18,7 @@ class EvaluationConfig(AppConfig):
         from annotations.desk.discuss import mail
         from annotations.jobs import running as jobs
         from annotations.jobs import stopping
+        from annotations.models import Job
         from annotations.sample import project
         from evaluation import tasks
         from evaluation.explaining import jobs as explaining_jobs
@@ -33,7 +34,9 @@ class EvaluationConfig(AppConfig):
         jobs.RUNNERS.update(judging_jobs.RUNNERS)
         jobs.RUNNERS.update(explaining_jobs.RUNNERS)
         running.shard_task = tasks.run_shard
-        stopping.watched = lambda: Shard.objects.just_watched().exists() or sample.urgent_waits()
+        stopping.watched = lambda: (
+            Job.objects.at_desks().hold_up_work() or Shard.objects.just_watched().exists() or sample.urgent_waits()
+        )
         counting.count_task = tasks.count_reviews
         recipes.scored = of_recipe
         file.notes_of = noting.NumberedReview.notes_of

@@ -9,10 +9,12 @@ KEEPER_SECONDS = 2.0  # until it is looked again whether the process that keeps 
 @shared_task(queue="gpu")
 def run_shard(shard_id: int, placed: bool = False) -> None:
     """Decide the missing steps of one shard. A repeated message is harmless: only one worker gets the lease."""
+    from annotations.jobs.running import propose_first
     from evaluation.models import Shard
     from evaluation.studies import placing, sample
     from evaluation.studies.running import work
 
+    propose_first()
     if queue := placing.keeper_queue(shard_id):
         Shard.objects.filter(pk=shard_id).note_message()
         run_shard.apply_async((shard_id,), queue=queue, countdown=KEEPER_SECONDS)

@@ -1,5 +1,6 @@
 """Imports, exports and releases as background jobs: started by people, run by `io` workers in slices."""
 
+import logging
 import shutil
 import time
 from collections.abc import Callable
@@ -30,6 +31,7 @@ from annotations.models.releases.releases import ReleasedConversationQuerySet
 from annotations.monitor.outages import OUTAGES
 from annotations.storage import forget_scratch, private_folder, scratch, store
 
+logger = logging.getLogger(__name__)
 SLICE_SECONDS = 240  # a message must not live longer than the broker's visibility timeout
 WAY_SECONDS = 2  # before a job that made way asks again
 MAX_RUNNING_PER_USER = 5
@@ -160,10 +162,21 @@ def better_queue(pk: int) -> str | None:
     return placement.better_queue(job.queue_of(job.kind), NEEDS[job.kind](job))
 
 
+def propose_first() -> None:
+    """Make the proposals that people wait for, before other work of the same worker begins."""
+    for pk in Job.objects.at_desks().values_list("pk", flat=True):
+        if (job := Job.objects.claim(pk)) is None:
+            continue
+        try:
+            run(job)
+        except Exception:  # its row says why; the other work is not to suffer, and the reaper sends its message again
+            logger.exception("%s failed", job)
+
+
 def makes_way(pk: int) -> bool:
     """Put a waiting job back where it would hold up work that somebody watches; False where it may begin."""
     job = Job.objects.filter(pk=pk, state=Job.State.QUEUED).first()
-    if job is None or job.queue != "gpu" or not stopping.watched():
+    if job is None or job.queue != "gpu" or job.kind == Job.Kind.PROPOSE or not stopping.watched():
         return False
     if waking.broker_answers():
         job_task.apply_async((pk,), queue=job.queue, countdown=WAY_SECONDS)

@@ -8,6 +8,9 @@ from django.conf import settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from annotations.models import Worker
+from annotations.monitor.starting import is_starting
+
 logger = logging.getLogger(__name__)
 PATIENCE_SECONDS = 1.0
 
@@ -27,3 +30,8 @@ def broker_answers() -> bool:
     except (redis.RedisError, OSError) as error:
         logger.warning("Redis does not answer (%s): workers are told of new work when it is back", error)
         return False
+
+
+def nobody_takes(queue: str) -> bool:
+    """Whether no worker takes work from a queue, and none is starting."""
+    return not Worker.objects.takes(queue) and not is_starting(queue)

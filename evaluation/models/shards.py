@@ -201,9 +201,12 @@ class Shard(Leased):
         self.under_lease().update(phase=phase, is_loaded=loaded)
 
     def makes_way(self) -> bool:
-        """Whether this shard should be put back because another waits that somebody watches, and nobody watches this
-        one."""
-        return not self.is_watched and type(self).objects.watched().for_this_process().exists()
+        """Whether this shard should be put back because another waits that somebody watches, or somebody waits for a
+        proposal, and nobody watches this one."""
+        if self.is_watched:
+            return False
+        watched = type(self).objects.watched().for_this_process()
+        return watched.exists() or Job.objects.at_desks().hold_up_work()
 
     def others_wait(self) -> bool:
         """Whether other work waits for its worker that no person need say anything for."""

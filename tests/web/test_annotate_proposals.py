@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from annotations.models import Assignment, Turn
+from annotations.models import Assignment, Job, Turn, Worker
 from tests.web.annotating import begun, expect_saved, open_item, press, texts
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -183,3 +183,27 @@ def test_where_the_model_cannot_be_asked_rules_propose_by_a_button(app_server, p
     page.get_by_role("button", name="Propose by rules").click()
     expect(page.locator("#proposed")).to_contain_text("Proposed by pages and forms 3")
     expect(page.locator("#no-proposal")).to_be_hidden()
+
+
+def test_what_a_proposal_waits_for_is_shown_and_a_button_stops_it(app_server, page, sign_in) -> None:
+    assignment = work(proposer="endpoint")
+    job = Job.objects.create(
+        kind="propose",
+        project=assignment.item.session.campaign.project,
+        params={"name": "x", "assignment": assignment.pk, "kind": "cuts"},
+    )
+    Worker.objects.tell("one", name="gpu@one", host="one", hostname="one", queues=["gpu"])
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)  # asked for before: the page goes on waiting
+    expect(page.locator("#asked-words")).to_contain_text("Waiting for ")
+    expect(page.locator("#propose")).to_be_disabled()
+    Worker.objects.all().delete()
+    expect(page.locator("#asked-words")).to_have_text("There is no worker any more that could ask the model")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator("#asked")).to_be_hidden()
+    expect(page.locator("#said")).to_have_text("Stopped: nothing is proposed")
+    expect(page.locator("#propose")).to_be_enabled()
+    job.refresh_from_db()
+    assert job.state == Job.State.CANCELLED
+    press(page, "ArrowRight x")
+    expect(page.locator(".part-row")).to_have_count(2)

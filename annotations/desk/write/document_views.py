@@ -21,6 +21,7 @@ from annotations.access import rules
 from annotations.access.json_input import read_object
 from annotations.access.people import signed_in
 from annotations.campaigns.propose import proposing
+from annotations.campaigns.propose.asked import AskedModel, check_answered
 from annotations.campaigns.queue.claiming import next_item
 from annotations.desk import moving_on
 from annotations.desk.write import opening
@@ -148,16 +149,16 @@ def send_back(request: HttpRequest, pk: int) -> JsonResponse:
 @require_POST
 def propose(request: HttpRequest, pk: int) -> JsonResponse:
     """Propose cuts or rewrites: answers the proposal, or the job that asks the campaign's endpoint for one, unless it
-    says `by`: "rules". Sent again with that `job`, it answers what became of it. People accept a proposal by edits that
-    name it."""
+    says `by`: "rules". Sent again with that `job`, it answers what became of it, and ends it where it says `stop`.
+    People accept a proposal by edits that name it."""
     body, assignment = read_object(request), opening.own(request.user, pk)
     if body.get("job") is not None:
-        return JsonResponse(_asked(body["job"], assignment))
+        return JsonResponse(_asked(body["job"], assignment, stop=body.get("stop") is True))
     kind = str(body.get("kind"))
     campaign = assignment.item.session.campaign
     try:
         if campaign.proposer == Campaign.Proposer.ENDPOINT and body.get("by") != "rules":
-            proposing.check_reached(campaign.connection)
+            check_answered(campaign.connection)
             job = proposing.Proposing(assignment).start_job(kind, signed_in(request))
             return JsonResponse({"job": job.pk}, status=202)
         return JsonResponse({"proposal": proposal_row(proposing.Proposing(assignment).propose(kind))})
@@ -197,14 +198,17 @@ def titles(request: HttpRequest, pk: int) -> JsonResponse:
     return JsonResponse({"titles": page_titles(opening.to_read(request.user, pk).item.session)})
 
 
-def _asked(key: Any, assignment: Assignment) -> dict[str, Any]:
-    """What became of a job that asks a model: the proposal once it is there, or why there is none."""
+def _asked(key: Any, assignment: Assignment, *, stop: bool) -> dict[str, Any]:
+    """What became of a job that asks a model: the proposal, why there is none, or what it waits for."""
     if isinstance(key, bool) or not isinstance(key, int) or not 0 <= key < 2**63:
         raise BadEdit("A job is named by its number.")
     job = get_object_or_404(Job.objects.filter(kind=Job.Kind.PROPOSE, params__assignment=assignment.pk), pk=key)
-    made = assignment.proposals.filter(pk=job.report.get("proposal")).first()
-    error = "" if made or not job.is_over else job.last_error or "It was stopped."
-    return {"proposal": proposal_row(made) if made else None, "error": error}
+    if stop:
+        job.cancel()
+        job.refresh_from_db()
+    asked = AskedModel(job, assignment)
+    made = asked.made()
+    return {"proposal": proposal_row(made) if made else None} | asked.words()
 
 
 def _stepped(request: HttpRequest, pk: int, step: Callable) -> JsonResponse:

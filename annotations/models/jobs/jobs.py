@@ -2,6 +2,7 @@
 induction."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 from django.conf import settings
@@ -29,6 +30,7 @@ LOADING = "loading models"  # the phase of a job that has none of what it works 
 LOADING_KINDS = ("train", "embed", "induce", "transition")  # those that load weights before anything else
 IO_KINDS = ("import", "export", "release", "sample")  # files: what trains, embeds or asks models is `gpu` work
 
+HELD_UP_FOR = timedelta(minutes=2)  # a proposal that nobody took for so long holds up nothing: no worker could
 
 STATE_WORDS = {"done_with_errors": "done, with errors"}
 DONE_WORDS = {"import": "Imported", "export": "Exported"}
@@ -56,6 +58,15 @@ class JobQuerySet(LeasedQuerySet):
         """Jobs that wait for a worker of this queue, `io` or `gpu`."""
         queued = self.filter(state=Job.State.QUEUED)
         return queued.filter(kind__in=IO_KINDS) if queue == "io" else queued.exclude(kind__in=IO_KINDS)
+
+    def at_desks(self) -> "JobQuerySet":
+        """Waiting proposals for an annotation that somebody is at work on, the first that was asked for first: they go
+        before all other work of their worker."""
+        return self.claimable().filter(kind=Job.Kind.PROPOSE, params__has_key="assignment").order_by("id")
+
+    def hold_up_work(self) -> bool:
+        """Whether one of these is so new that long work makes way for it."""
+        return self.filter(created_at__gt=timezone.now() - HELD_UP_FOR).exists()
 
 
 class JobKind(models.TextChoices):
@@ -191,6 +202,11 @@ class Job(Leased):
     @property
     def queue(self) -> str:
         return self.queue_of(self.kind)
+
+    @property
+    def before_it(self) -> int:
+        """How many proposals are asked for that are made before this one."""
+        return Job.objects.at_desks().filter(pk__lt=self.pk).count()
 
     @property
     def work(self) -> str:

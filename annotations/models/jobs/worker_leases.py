@@ -228,6 +228,11 @@ class Leased(Loading):
         waited = (timezone.now() - self.created_at).total_seconds()
         return f"waiting for {span_text(waited)}{self._why(turn_is_told) if waited >= WAITING_SECONDS else ''}"
 
+    def turn_text(self) -> str:
+        """How long a waiting row waits and for what, from its first second on: for somebody who looks at it."""
+        waited = (timezone.now() - self.created_at).total_seconds()
+        return f"waiting for {span_text(waited)}{self._why(turn_is_told=False)}"
+
     def _why(self, turn_is_told: bool) -> str:
         """The end of a sentence about a waiting row: what the workers of its queue do, or that there seem to be none.
         Only the kind of that work is said, as it may be another project's."""

@@ -236,18 +236,17 @@ async function takeOver() {
   render();
 }
 
-/** @param {{by?: "rules"}} [how] */
+/** @param {{by?: "rules", job?: number}} [how] */
 async function propose(how = {}) {
   rows.flush();
-  if (!isWritable() || !(await saver.now())) return;
+  if (!isWritable() || proposal.isAsking || !(await saver.now())) return;
   say("Proposing …");
   const failed = element("no-proposal");
   failed.hidden = true;
   try {
     const asked = proposal.ask(rows.field === "rewrite" ? "rewrite" : "cuts", how);
     render(); // an earlier one cannot be accepted meanwhile
-    await asked;
-    say(proposal.shown ? "" : "The model takes long; its proposal is here when the page is opened again");
+    say((await asked) ? "" : "Stopped: nothing is proposed");
     render();
   } catch (error) {
     say("");
@@ -364,3 +363,4 @@ call(`${data.url}titles/`).then(
 ); // without the titles the strip is as it was
 commentPlaces.goToAddress();
 decideNext();
+if (doc.about.asked) propose({ job: doc.about.asked }); // before this page was opened

@@ -1,5 +1,6 @@
 // What a model proposes for the annotation: shown beside it, asked for anew, and waited for where a job makes it.
 import { amount, button, confirmed } from "../shared/elements.js";
+import { proposalOf } from "./asked.js";
 
 /**
  * @typedef {{phenomenon?: string, start?: number, end?: number}} ComparedMark
@@ -7,9 +8,6 @@ import { amount, button, confirmed } from "../shared/elements.js";
  * @typedef {{id: number, kind: string, model: string, content: {parts: ProposedPart[], left_out?: string[]}}} Proposed
  */
 
-const SOON_MS = 300; // most failures are known by then
-const POLL_MS = 2000;
-const POLLS = 60;
 const NAMED = 4; // clauses, or texts, that a question names one by one
 const CHARACTERS = 80; // of each
 const DIFFERENCES = ["cut", "join", "change"]; // what is done to a part
@@ -41,7 +39,7 @@ export class Proposal {
   leftOut = new Set();
   /** All that this page knows of. @type {Proposed[]} */
   #known = [];
-  #isAsking = false;
+  isAsking = false;
   #document;
   #saver;
 
@@ -67,12 +65,12 @@ export class Proposal {
     shownAs("proposed").textContent = words;
     shownAs("hints").hidden = this.shown !== null;
     button("accept").hidden = !writable || !this.isAcceptable;
-    button("propose").disabled = !writable;
+    button("propose").disabled = !writable || this.isAsking;
   }
 
   /** Whether accepting it does anything, and it is the one to come to: while another is asked for, it may not be. */
   get isAcceptable() {
-    return this.shown !== null && !this.#isAsking && this.#differences.length > 0;
+    return this.shown !== null && !this.isAsking && this.#differences.length > 0;
   }
 
   /** What accepting it would do, in words. */
@@ -147,27 +145,21 @@ export class Proposal {
     return isOriginal || proposed.some((part) => part.instruction === text || part.rewrite === text);
   }
 
-  /** Ask for another one; there is none to show when the model takes too long. Rejects with why there is none.
-   * @param {"rewrite" | "cuts"} kind @param {{by?: "rules"}} [how] rules: even where the campaign asks a model */
-  async ask(kind, how = {}) {
-    this.#isAsking = true;
+  /** Ask for another one, or wait for one that was asked for before. Whether there is a new one now: not where somebody
+   * has stopped it. Rejects with why there is none.
+   * @param {"rewrite" | "cuts"} kind
+   * @param {{by?: "rules", job?: number}} [how] rules: even where the campaign asks a model */
+  async ask(kind, { by, job: begun } = {}) {
+    this.isAsking = true;
     try {
-      const { proposal, job } = await this.#saver.post("propose/", { kind, ...how });
-      this.shown = proposal ?? (await this.#ofJob(job));
+      const { proposal, job } = begun
+        ? { proposal: null, job: begun }
+        : await this.#saver.post("propose/", { kind, by });
+      const found = proposal ?? (await proposalOf(job, this.#saver));
+      if (found) [this.shown, this.#known] = [found, [...this.#known, found]];
+      return found !== null;
     } finally {
-      this.#isAsking = false;
+      this.isAsking = false;
     }
-    if (this.shown) this.#known = [...this.#known, this.shown];
-  }
-
-  /** What a model that runs elsewhere proposes, once it is there; null when it takes too long. @param {number} job */
-  async #ofJob(job) {
-    for (let asked = 0; asked < POLLS; asked += 1) {
-      await new Promise((resolve) => window.setTimeout(resolve, asked < 2 ? SOON_MS : POLL_MS));
-      const { proposal, error } = await this.#saver.post("propose/", { job });
-      if (error) throw new Error(`No proposal: ${error}`);
-      if (proposal) return proposal;
-    }
-    return null;
   }
 }
