@@ -8,7 +8,7 @@ class AgentsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from agents import proposals, retention
+        from agents import retention
         from agents.connections.reaching import why_unreached
         from agents.encoders import embedding, weights
         from agents.live import jobs as live_jobs
@@ -16,6 +16,7 @@ class AgentsConfig(AppConfig):
         from agents.llm.vectors import encoder_at_endpoint
         from agents.memory import jobs as memory_jobs
         from agents.models import Trajectory
+        from agents.proposals import jobs as proposal_jobs
         from agents.training import jobs as training_jobs
         from agents.training import placing
         from agents.training.trained.stored import StoredWeights
@@ -26,7 +27,7 @@ class AgentsConfig(AppConfig):
 
         RUNNERS.update(live_jobs.RUNNERS)
         RUNNERS.update(memory_jobs.RUNNERS)
-        RUNNERS.update(proposals.RUNNERS)
+        RUNNERS.update(proposal_jobs.RUNNERS)
         RUNNERS.update(training_jobs.RUNNERS)
         NEEDS.update(placing.NEEDS)
         weights.elsewhere = StoredWeights()

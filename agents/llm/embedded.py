@@ -104,24 +104,44 @@ class EmbeddedLlm:
 
 
 class Engine:
-    """The loaded weights. It answers one call at a time."""
+    """The loaded weights. It answers one call at a time. `remembers`: keep what was read for the next call."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, *, remembers: bool = True) -> None:
         import openvino_genai
 
         self._genai: Any = openvino_genai
         settings = openvino_genai.SchedulerConfig()
-        settings.cache_size, settings.enable_prefix_caching = CACHE_GB, True
+        settings.cache_size, settings.enable_prefix_caching = CACHE_GB, remembers
         self._pipeline: Any = openvino_genai.ContinuousBatchingPipeline(str(file), settings, "CPU")
         self._tokenizer: Any = self._pipeline.get_tokenizer()
         self._lock = threading.Lock()
 
     def ids(self, request: Request) -> TokenIds:
         """The token ids of the prompt in the model's chat format."""
-        messages = [{"role": m.role, "content": _plain(m.content)} for m in request.messages]
-        text = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True)
+        messages = [{"role": m.role, "content": plain(m.content)} for m in request.messages]
+        return self.ids_of(self._tokenizer.apply_chat_template(messages, add_generation_prompt=True))
+
+    def ids_of(self, text: str) -> TokenIds:
         found: TokenIds = self._tokenizer.encode(text, add_special_tokens=False).input_ids.data[0].tolist()
         return found
+
+    def log_likelihoods(self, ids: TokenIds) -> list[float]:
+        """The logarithm of how likely each token is after those before it; the first has none, and counts as 0. Not of
+        an engine that remembers."""
+        import numpy as np
+        from openvino import Tensor
+
+        settings = self._genai.GenerationConfig(max_new_tokens=1)
+        settings.echo, settings.logprobs, settings.ignore_eos = True, 1, True
+        with self._lock:
+            handle = self._pipeline.add_request(0, Tensor(np.array([ids], dtype=np.int64)), settings)
+            while self._pipeline.has_non_finished_requests():
+                self._pipeline.step()
+            (answer,) = handle.read_all()
+        found: list[float] = list(answer.generated_log_probs)
+        if len(found) <= len(ids):
+            raise ValueError("the model has not said how likely all tokens are")
+        return [0.0, *found[1 : len(ids)]]
 
     def answer(self, batch: Sequence[tuple[Request, TokenIds]], model: str) -> list[Reply]:
         """The replies to a batch of requests, in order."""
@@ -159,8 +179,6 @@ class Engine:
         settings.stop_strings = set(request.stop)
         if request.pattern:
             settings.structured_output_config = self._genai.StructuredOutputConfig(regex=request.pattern)
-        elif request.grammar:
-            settings.structured_output_config = self._genai.StructuredOutputConfig(grammar=request.grammar)
         if request.temperature:
             settings.do_sample, settings.temperature, settings.top_p = True, request.temperature, request.top_p
             settings.num_return_sequences = request.n // _copies(request)
@@ -180,7 +198,7 @@ def _copies(request: Request) -> int:
     """How many times a request is put to the model. Samples that must match a pattern are drawn one by one:
     openvino-genai 2026.4 advances one state of the pattern by the tokens of all samples, so that each gets a part of an
     answer."""
-    return request.n if request.temperature and (request.pattern or request.grammar) else 1
+    return request.n if request.temperature and request.pattern else 1
 
 
 def _beginning(rows: Sequence[TokenIds]) -> TokenIds:
@@ -196,7 +214,7 @@ def loaded(file: Path) -> Engine:
     return Engine(file)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """The text without marks that would end a message, as text of pages must not, and without halves of surrogate
     pairs, which cannot be encoded."""
     return (

@@ -61,8 +61,7 @@ GREEDY = Sampling()
 class Request:
     """One question to a model: `n` samples of at most `max_tokens` tokens each, cut before any `stop` string.
 
-    `pattern`: a regular expression that the answer matches; for models that can be held to one. `grammar`: the same as
-    rules ("root ::= …", EBNF), where an expression would say the same part again and again.
+    `pattern`: a regular expression that the answer matches; for models that can be held to one.
     """
 
     messages: tuple[Message, ...]
@@ -74,7 +73,6 @@ class Request:
     seed: int | None = None
     top_p: float = 1.0
     pattern: str = ""
-    grammar: str = ""
 
     def __post_init__(self) -> None:
         if not self.messages:
@@ -86,8 +84,8 @@ class Request:
         Sampling(self.n, self.temperature, self.top_p, self.seed)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-serialisable and canonical; an image is named by media type and SHA-256. A `top_p` of 1, no
-        `pattern` and no `grammar` are left out: replies that were kept before they could be set are found again."""
+        """JSON-serialisable and canonical; an image is named by media type and SHA-256. A `top_p` of 1 and
+        no `pattern` are left out: replies that were kept before they could be set are found again."""
         values = {
             "messages": [
                 {
@@ -104,7 +102,7 @@ class Request:
             "n": self.n,
             "seed": self.seed,
         }
-        values |= {name: held for name in ("pattern", "grammar") if (held := getattr(self, name))}
+        values |= {"pattern": self.pattern} if self.pattern else {}
         return values if self.top_p == 1 else values | {"top_p": float(self.top_p)}
 
     def key(self, identity: str) -> str:

@@ -16,12 +16,10 @@ from agents.llm.errors import LlmError, NotConfigured
 from agents.llm.protocol import GREEDY, Message, Reply, Request, Sampling
 from agents.llm.tokens import counter
 from agents.memory.workflows.text import parse_workflows, workflow_pattern
-from agents.proposals import cuts_grammar, read_cuts, read_rewrites, rewrites_grammar
 from agents.types import Image
 from agents.words.generator import ChatPrompt, PagePrompt
 from agents.words.sequence import PagePart
 from agents.words.trajectory_parse import act_pattern, in_backticks, parse_act, shown_ids
-from annotations.work.decompose.cuts import SeenStep
 
 WORDS = "apple pear lemon cherry plum grape fig melon".split()
 PAGE = "You are a web agent. " + "The page lists hotels, prices, cities and buttons to book a room. " * 15
@@ -214,30 +212,6 @@ def test_workflows_are_made_of_the_actions_of_the_tasks(llm) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tasks", [[0, 0, 0, 1, 1], [0, 1, 2, 3], [0]])
-def test_proposed_cuts_can_always_be_read(llm, tasks) -> None:
-    """Left to itself the model writes no JSON."""
-    steps = [SeenStep(10 + number, task, "CLICK", "Link", "", None) for number, task in enumerate(tasks)]
-    told = "\n".join(f"{number}. [link] Offer {number} -> CLICK" for number in range(1, len(steps) + 1))
-    asked = Request((Message("user", told),), SMOLLM2, max_tokens=400, grammar=cuts_grammar(tasks))
-    (answer,) = llm.complete([asked])
-    assert isinstance(answer, Reply)
-    assert {tasks.index(task) + 10 for task in tasks} <= {part["step"] for part in read_cuts(answer.text, steps)}
-
-
-@pytest.mark.slow
-def test_proposed_rewrites_can_always_be_read(llm) -> None:
-    first, steps = 'Find "red" shoes / in\u202fGröße 40', [4, 7, 9]
-    told = f"1. {first}\n2. Sort the red shoes by price.\n3. Buy the first of the red shoes."
-    grammar = rewrites_grammar(first, steps)
-    (answer,) = llm.complete([Request((Message("user", told),), SMOLLM2, max_tokens=600, grammar=grammar)])
-    assert isinstance(answer, Reply)
-    parts = read_rewrites(answer.text, steps)
-    assert [part["step"] for part in parts] == steps
-    assert parts[0]["rewrite"] == " ".join(first.split())
-
-
-@pytest.mark.slow
 def test_the_next_action_of_a_trajectory_is_on_an_element_that_the_page_shows(llm) -> None:
     page = "<html> <a id=12 home> Home </a> <input id=n14 city> City </input> <button id=150> Go </button> </html>"
     form = act_pattern(shown_ids(page))
@@ -254,7 +228,6 @@ def test_a_pattern_belongs_to_a_request_and_none_leaves_it_as_it_was() -> None:
     plain = request("a")
     assert "pattern" not in plain.to_dict()
     assert request("a", pattern="A").key("x") not in (plain.key("x"), request("a", pattern="B").key("x"))
-    assert request("a", grammar="A").key("x") not in (plain.key("x"), request("a", pattern="A").key("x"))
 
 
 def test_a_page_prompt_is_cut_to_its_room_and_the_current_page_stays() -> None:

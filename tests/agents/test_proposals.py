@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agents.models import Connection
-from agents.proposals import BadProposal, read_cuts, read_rewrites
+from agents.proposals.replies import BadProposal, read_cuts, read_rewrites
 from annotations.campaigns.propose import proposing
 from annotations.jobs.following import work_inline
 from annotations.models import Assignment, Campaign, Job, Proposal
@@ -15,6 +15,8 @@ from tests.agents.llm_server import failure, in_turn, prompt_text, serve
 
 pytestmark = pytest.mark.django_db
 STEPS = [SeenStep(10 + n, n // 3, "CLICK", f"Link {n}", "", None) for n in range(6)]
+FIRST, SECOND = "Find red shoes. Sort them by price. Buy it.", "Open the mail. Read it."
+TASKS = [FIRST, SECOND]
 
 
 def ask(kind: str, assignment: Assignment, monkeypatch, *replies) -> tuple[Job, list[dict]]:
@@ -50,7 +52,8 @@ def test_cuts_come_from_the_endpoint_with_its_name(assignment: Assignment, monke
     assert (proposal.model_name, proposal.kind, proposal.assignment) == ("test-model", "cuts", assignment)
     assert proposal.content["parts"][1] == {"step": steps[2], "instruction": "Press search", "why": []}
     asked = prompt_text(requests[0])
-    assert "Task: Please do part 1 of the task.\n1. [input]  Search -> TYPE: red shoes" in asked
+    assert "(1) Please do part 1 of the task\nSteps:\n1. [input]  Search -> TYPE: red shoes" in asked
+    assert "(2) Please do part 1 of the task\nSteps:\n4. " in asked
     assert "Aim at 2 requests" in asked
     assert "6. " in asked
     assert "7. " not in asked
@@ -161,7 +164,44 @@ def test_nothing_is_proposed_for_work_that_was_handed_in(assignment: Assignment,
 )
 def test_cuts_that_cannot_be_used_are_refused(reply, why):
     with pytest.raises(BadProposal, match=why):
-        read_cuts(reply, STEPS)
+        read_cuts(reply, STEPS, TASKS)
+
+
+def numbered(*clauses: object, left_out: object = ()) -> str:
+    """A reply with one part for each task, by the numbers of their clauses."""
+    rows = [{"first_step": first, "clauses": own} for first, own in zip((1, 3, 4), clauses, strict=False)]
+    return "Here it is:\n" + json.dumps({"parts": rows, "left_out": list(left_out)})
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (numbered([1, 2], [3], [4, 5]), ["Find red shoes. Sort them by price.", "Buy it.", SECOND]),
+        (numbered(["1"], "2-3", "4, 5"), ["Find red shoes.", "Sort them by price. Buy it.", SECOND]),
+        (numbered([3, 1], 2, [[4], 5]), ["Find red shoes. Buy it.", "Sort them by price.", SECOND]),
+        (numbered([1], [2, 3], ["5"], left_out=[4]), ["Find red shoes.", "Sort them by price. Buy it.", "Read it."]),
+    ],
+)
+def test_a_model_may_name_the_clauses_of_parts_by_their_numbers(reply, said):
+    found = read_cuts(reply, STEPS, TASKS)
+    assert [(part["step"], part["instruction"]) for part in found] == list(zip((10, 12, 13), said, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (numbered([1, 2], [3], [4]), "clause 5 is in none of the requests"),
+        (numbered([1, 2], [2, 3], [4, 5]), "clause 2 is given more than once"),
+        (numbered([1, 2], [3], [4, 5], left_out=[5]), "clause 5 is given more than once"),
+        (numbered([1, 2], [3], [4, 5, 6]), "there are the clauses 1 to 5 only"),
+        (numbered([1, 2, 3], [], [4, 5]), "a request of task 1 has no clause"),
+        (numbered([1, 2], [4], [3, 5]), "or one of another task"),
+        (numbered([1, 2], [3], [4, 5, None]), "no number of a clause"),
+    ],
+)
+def test_numbers_that_are_no_partition_of_the_clauses_are_refused(reply, why):
+    with pytest.raises(BadProposal, match=why):
+        read_cuts(reply, STEPS, TASKS)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,14 @@
 
 import time
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.sample.build import SCRIPTS, SITES, read_script, record
-from annotations.work.decompose.clauses import clauses_of
+from annotations.work.decompose.clauses import clauses_of, said_by
 from annotations.work.decompose.cuts import SeenStep, face_of, propose_cuts
+from tests.annotations.sample_cuts import sample_conversations
 
 ASKED = "Look here. Then look there. Next look left. At last look right."  # for as many parts as these tests want
 HOME = face_of("<html><title>Shop</title><a>Shoes</a><a>Bags</a><a>Coats</a></html>")
@@ -109,23 +110,46 @@ def test_cuts_lie_where_the_words_of_clauses_change_though_the_page_changes_else
     ]
 
 
+def test_a_model_that_is_sure_of_what_steps_are_done_for_moves_cuts():
+    """Nothing else speaks for a cut: no page changes, and the clauses have no word of the steps."""
+    steps = [step(n, "HOVER", "Menu") for n in range(6)]
+    sure = np.array([[0.9, 0.9, 0.1, 0.1, 0.1, 0.1], [0.1, 0.1, 0.9, 0.9, 0.9, 0.9]])
+    asked: list[tuple] = []
+
+    def meaning(clauses, of):
+        asked.append((clauses, [one.key for one in of]))
+        return sure
+
+    texts = ["Look left. Then right."]
+    assert [part.step for part in propose_cuts(steps, texts, 2)] == [0, 3]
+    parts = propose_cuts(steps, texts, 2, meaning=meaning)
+    assert [(part.step, part.instruction) for part in parts] == [(0, "Look left."), (2, "Then right.")]
+    assert asked == [(clauses_of(texts[0]), list(range(6)))]
+    propose_cuts(steps, ["Look left"], 2, meaning=meaning)
+    assert len(asked) == 1, "of one clause there is nothing to choose"
+
+
+@pytest.mark.parametrize(
+    ("places", "said"),
+    [
+        ([0, 1], "Find red shoes, then sort them."),
+        ([2], "Buy one"),
+        ([2, 0], "Find red shoes. Buy one"),
+        ([1, 2], "Sort them. Buy one"),
+    ],
+)
+def test_clauses_are_put_together_as_written_or_as_sentences(places, said):
+    assert said_by("find red shoes, then sort them. Buy one", places) == said
+
+
 @pytest.mark.slow
 def test_most_cuts_of_the_sample_are_where_its_turns_begin():
-    """Each conversation as one task: its turns' words one after the other, cut into as many parts as it has turns."""
     right = true = 0
-    for website in SITES:
-        for script in read_script(SCRIPTS / f"{website}.txt"):
-            turns = record(SITES[website], script)["turns"]
-            firsts, steps = [], []
-            for turn in turns:
-                firsts.append(len(steps))
-                for action, said in zip(turn["actions"], turn["action_reprs"], strict=True):
-                    done, face = action["operation"], face_of(action["cleaned_html"])
-                    steps.append(SeenStep(len(steps), 0, done["op"], said, done["value"], face))
-            parts = propose_cuts(steps, [" ".join(turn["confirmed_task"] for turn in turns)], len(turns))
-            assert all(part.instruction for part in parts)
-            right += len({part.step for part in parts[1:]} & set(firsts))
-            true += len(firsts) - 1
+    for steps, instruction, firsts in sample_conversations():
+        parts = propose_cuts(steps, [instruction], len(firsts))
+        assert all(part.instruction for part in parts)
+        right += len({part.step for part in parts[1:]} & set(firsts))
+        true += len(firsts) - 1
     assert true > 100
     assert right / true > 0.65, "half of them, where words were not looked at"
 
@@ -156,8 +180,6 @@ def test_pages_are_told_apart_by_address_where_one_is_recorded():
 
 
 def test_other_vectors_can_be_given_for_the_texts():
-    import numpy as np
-
     steps = [step(n, "HOVER", "Menu") for n in range(6)]
     turned = np.array([[1.0, 0.0]] * 2 + [[0.0, 1.0]] * 4)
     parts = propose_cuts(steps, [ASKED], 2, lambda texts: turned)

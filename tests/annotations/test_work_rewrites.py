@@ -44,6 +44,23 @@ def test_what_nobody_has_said_is_not_changed(second):
     assert said(TICKETS, second) == {}
 
 
+def test_whoever_is_asked_chooses_a_way_or_the_instruction_as_it_is():
+    texts = [(1, "Show flights to Oslo on June 3"), (2, "Show flights to Oslo in June")]
+    asked: list[tuple] = []
+
+    def choose(earlier, wordings):
+        asked.append((list(earlier), list(wordings)))
+        return place
+
+    chosen = {}
+    for place in range(3):
+        chosen[place] = [found.rewrite for found in propose_rewrites(texts, choose)]
+    assert asked[0][0] == ["Show flights to Oslo on June 3"]
+    assert asked[0][1][-1] == "Show flights to Oslo in June"
+    assert chosen[0] == asked[0][1][:1]
+    assert chosen[len(asked[0][1]) - 1] == []
+
+
 def test_one_thing_is_it_and_several_are_them():
     assert said("Open the red bag", "Add the red bag to the cart") == {2: "Add it to the cart"}
     assert said("Open the red bags", "Add the red bags to the cart") == {2: "Add them to the cart"}

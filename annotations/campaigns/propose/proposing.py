@@ -23,7 +23,7 @@ from annotations.text.garbled import garbled
 from annotations.text.merging import pieces
 from annotations.text.tfidf import Vectorise
 from annotations.work.decompose.clauses import covered, recorded_tasks
-from annotations.work.decompose.cuts import Face, SeenStep, face_of, propose_cuts
+from annotations.work.decompose.cuts import Face, Meaning, SeenStep, face_of, propose_cuts
 from annotations.work.rewrite.rewrites import propose_rewrites
 
 EMBEDDED = {Proposal.Kind.CUTS: "pages and forms 3", Proposal.Kind.REWRITE: "repeated words 1"}
@@ -60,7 +60,7 @@ class Proposing:
         """A new proposal by rules; `vectors` embeds texts, `encoder` names what does. Raises NoProposals."""
         self.check(kind)
         if kind == Proposal.Kind.CUTS:
-            parts = self._cuts(vectors)
+            parts = self.cuts(vectors)
         else:
             texts = [(part.first_step_id, part.instruction) for part in self.assignment.ordered_parts()]
             parts = [asdict(rewrite) for rewrite in propose_rewrites(texts)]
@@ -138,12 +138,13 @@ class Proposing:
                 if wrong := garbled(text, sources):
                     raise NoProposals(f"Its punctuation is garbled: “{wrong}”.")
 
-    def _cuts(self, vectors: Vectorise | None) -> list[dict[str, Any]]:
+    def cuts(self, vectors: Vectorise | None = None, meaning: Meaning | None = None) -> list[dict[str, Any]]:
+        """Cuts by rules, and by what a model adds to them. Raises NoProposals."""
         steps, tasks = self.seen_steps()
         if not steps:
             raise NoProposals("The session has no steps.")
         wanted = self.assignment.item.session.campaign.target_parts(len(steps))
-        found = propose_cuts(steps, tasks, wanted, vectors)
+        found = propose_cuts(steps, tasks, wanted, vectors, meaning)
         return [asdict(part) | {"why": list(part.why)} for part in found]
 
 

@@ -111,6 +111,20 @@ def slices(text: str, counts: Sequence[int]) -> list[str]:
     return found
 
 
+def said_by(text: str, places: Sequence[int]) -> str:
+    """The clauses at these places, counted from 0, in order. Neighbours stay as written; what lay apart becomes
+    sentences of their own."""
+    spans, runs = clause_spans(text), list[list[int]]()
+    for place in sorted(places):
+        if runs and runs[-1][-1] == place - 1:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    said = [text[spans[run[0]][0] : spans[run[-1]][1]].strip() for run in runs]
+    ended = [*(one if one[-1:] in ENDS else f"{one}." for one in said[:-1]), *said[-1:]]
+    return " ".join(f"{one[:1].upper()}{one[1:]}" for one in ended)
+
+
 def recorded_tasks(steps: Iterable[tuple[int, int, str]], firsts: Container[int]) -> list[RecordedTask]:
     """The recorded tasks of a session's steps (key, turn, instruction of the turn), with the parts that begin at these
     first steps."""

@@ -7,17 +7,21 @@ same length are preferred, and those whose steps have the words of their clauses
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from annotations.text.alike_words import alike, informative, placed_words
 from annotations.text.tfidf import Vectorise, tfidf
 from annotations.work.decompose.clauses import clauses_of, covered, recorded_tasks, slices
-from annotations.work.decompose.dividing import divisions, word_matches
+from annotations.work.decompose.dividing import SAME_WORDS, divisions, word_matches
 
 PAGE, FORM, SHIFT = 1.0, 0.8, 0.6  # the most that each sign speaks for a cut
 WITHIN = -2.0  # that a boundary lies within a form: more than the other signs and lengths say there
 ALIKE_PAGES = 0.6  # share of texts in common from which two recordings show one page
+MEANT = 1.2  # that a model is sure that a step is done for a clause of its part
 REASON = 0.3  # from how much on a sign is told as a reason
 SENDING = frozenset(
     "search submit apply continue next book checkout confirm save send go done order pay login sign register find "
@@ -51,6 +55,10 @@ class SeenStep:
     face: Face | None
 
 
+# How sure a model is, 0 … 1, that each step (a column) is done for each of these clauses (a row).
+Meaning = Callable[[Sequence[str], Sequence[SeenStep]], NDArray[np.float64]]
+
+
 @dataclass(frozen=True)
 class CutPart:
     """One proposed part: its first step, why it begins there, and its instruction ("": none is proposed)."""
@@ -73,17 +81,22 @@ def title_of(html: str) -> str:
 
 
 def propose_cuts(
-    steps: Sequence[SeenStep], tasks: Sequence[str], parts: int, vectors: Vectorise | None = None
+    steps: Sequence[SeenStep],
+    tasks: Sequence[str],
+    parts: int,
+    vectors: Vectorise | None = None,
+    meaning: Meaning | None = None,
 ) -> list[CutPart]:
     """Propose `parts` parts of the steps: at least one per task, at most one per step and one per clause of a task's
     instruction, as a part that asks for nothing cannot be handed in. `tasks`: the tasks' instructions. `vectors` embeds
-    the texts of steps; without it they are compared by their words."""
+    the texts of steps; without it they are compared by their words. `meaning`: what a model adds to the words that
+    clauses and steps have in common."""
     forced = [place for place in range(1, len(steps)) if steps[place].task != steps[place - 1].task]
     signs = _signs(steps, vectors or tfidf)
     worth = [sum(sign.values()) for sign in signs]
     runs = list(zip([0, *forced], [*forced, len(steps)], strict=True))
     able = sum(min(end - start, len(clauses_of(tasks[steps[start].task]))) for start, end in runs)
-    divided = _best_division(steps, tasks, worth, runs, min(max(parts, len(runs)), able))
+    divided = _best_division(steps, tasks, worth, runs, min(max(parts, len(runs)), able), meaning)
     return [CutPart(steps[place].key, _reasons(signs[place], place in forced), text) for place, text in divided]
 
 
@@ -168,7 +181,12 @@ def _page_change(before: Face | None, after: Face | None) -> float:
 
 
 def _best_division(
-    steps: Sequence[SeenStep], tasks: Sequence[str], worth: Sequence[float], runs: Sequence[tuple[int, int]], parts: int
+    steps: Sequence[SeenStep],
+    tasks: Sequence[str],
+    worth: Sequence[float],
+    runs: Sequence[tuple[int, int]],
+    parts: int,
+    meaning: Meaning | None,
 ) -> list[tuple[int, str]]:
     """The first steps of `parts` parts with their instructions, at least one part of each run."""
     wanted = len(steps) / parts
@@ -176,7 +194,9 @@ def _best_division(
     for start, end in runs:
         instruction, own = tasks[steps[start].task], steps[start:end]
         clauses = clauses_of(instruction)
-        matches = word_matches(clauses, [f"{step.text} {step.value}" for step in own])
+        matches = SAME_WORDS * word_matches(clauses, [f"{step.text} {step.value}" for step in own])
+        if meaning is not None and min(matches.shape) > 1:
+            matches = matches + MEANT * meaning(clauses, own)
         most = min(len(own), len(clauses), parts - len(runs) + 1)
         found = dict[int, tuple[float, list[tuple[int, str]]]]()
         for division in divisions(worth[start:end], matches, most, wanted):

@@ -42,11 +42,12 @@ def word_matches(clauses: Sequence[str], steps: Sequence[str]) -> NDArray[np.flo
 
 
 def divisions(worth: Sequence[float], matches: NDArray[np.float64], most: int, wanted: float) -> list[DividedTask]:
-    """The best division into each of 1 … `most` parts. `worth[step]`: of a cut before the step; `wanted`: the length
-    that parts should have. No more parts than steps or clauses can be asked for."""
+    """The best division into each of 1 … `most` parts. `worth[step]`: of a cut before the step; `matches`: what it is
+    worth that each step (a column) is in the part of each clause; `wanted`: the length that parts should have. No more
+    parts than steps or clauses can be asked for."""
     clauses, steps = matches.shape
-    inside = np.zeros((steps + 1, clauses + 1))  # words of the first clauses in the first steps
-    inside[1:, 1:] = SAME_WORDS * matches.cumsum(0).cumsum(1).T
+    inside = np.zeros((steps + 1, clauses + 1))  # what the first clauses have in the first steps
+    inside[1:, 1:] = matches.cumsum(0).cumsum(1).T
     cut = np.array([0.0, *worth[1:]])
     best = np.full((steps + 1, clauses + 1), IMPOSSIBLE)  # of the first steps and the first clauses
     best[0, 0] = 0.0

@@ -7,7 +7,7 @@ not proposed.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,10 @@ MONTHS = frozenset(
     "sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday".split()
 )
 _NUMBER = re.compile(r"\d")
+
+
+# The place of the best of several wordings of a turn, after the turns before it.
+Choose = Callable[[Sequence[str], Sequence[str]], int]
 
 
 @dataclass(frozen=True)
@@ -49,13 +53,18 @@ class _Replacement:
     antecedent: dict[str, Any]
 
 
-def propose_rewrites(instructions: Sequence[tuple[int, str]]) -> list[Rewrite]:
+def propose_rewrites(instructions: Sequence[tuple[int, str]], choose: Choose | None = None) -> list[Rewrite]:
     """Rewrites of the instructions (first step, text) that one of the three ways fits, in order. Every one can be
-    understood: the wording checks have nothing against it."""
+    understood: the wording checks have nothing against it. `choose` picks one of several ways, or the instruction as it
+    is, which comes last; without it the first way is taken."""
     said: list[PartText] = []
     found = []
     for step, instruction in instructions:
-        rewrite = _best(step, instruction, said)
+        ways = _fitting(step, instruction, said)
+        if choose is not None and ways:
+            chosen = choose([part.rewrite for part in said], [*(way.rewrite for way in ways), instruction])
+            ways = ways[chosen : chosen + 1]
+        rewrite = ways[0] if ways else None
         if rewrite is not None:
             found.append(rewrite)
         text = rewrite.rewrite if rewrite else instruction
@@ -63,16 +72,18 @@ def propose_rewrites(instructions: Sequence[tuple[int, str]]) -> list[Rewrite]:
     return found
 
 
-def _best(step: int, instruction: str, said: Sequence[PartText]) -> Rewrite | None:
+def _fitting(step: int, instruction: str, said: Sequence[PartText]) -> list[Rewrite]:
+    """The rewrites of an instruction that can be understood, one for each way that fits, the first way first."""
     if not said or not instruction.strip():
-        return None
+        return []
+    found = []
     for changes in (_ellipsis(instruction, said), _things(instruction, said)):
         if changes:
             rewrite = _made(step, instruction, changes)
             part = PartText(step, instruction, rewrite.rewrite, rewrite.mentions)
             if not any(w.step == step and w.code != "unmarked" for w in check_rewrites([*said, part])):
-                return rewrite
-    return None
+                found.append(rewrite)
+    return found
 
 
 def _made(step: int, instruction: str, changes: Sequence[_Replacement]) -> Rewrite:
