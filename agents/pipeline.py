@@ -50,7 +50,9 @@ class Pipeline:
         parts.planner_asks = planner_of(parts.recipe).asks
         parts.shown = frozenset().union(*(kind.takes for kind in kinds if kind.stage == "compose"))
         parts.ranker_embeds = any(kind.embeds_memory for kind in kinds)
-        return cls(parts.recipe, [kind(parts) for kind in kinds if kind.runs and kind.stage in stages], parts.seed)
+        made = cls(parts.recipe, [kind(parts) for kind in kinds if kind.runs and kind.stage in stages], parts.seed)
+        parts.planned = made.planned
+        return made
 
     def prepare(self, conversation_ids: Sequence[int]) -> None:
         """Prepare what stages need of these conversations: embed what they search, read what they ask for."""
@@ -67,16 +69,22 @@ class Pipeline:
                 self._leave(states, wanted)
         return states
 
+    def planned(self, observations: Sequence[Observation], wanted: Wanted = every_one) -> list[StepState]:
+        """The states of these steps up to what the planner does: a stage that looks further has imagined pages planned
+        in the same way."""
+        states = self.reminded(observations, wanted)
+        while any(state.open for state in states):
+            for stage in ROUNDS:
+                self._run(stage, states)
+        return states
+
     def decide(self, observations: Sequence[Observation], wanted: Wanted = every_one) -> list[Decision]:
         """One decision per observation. What fails for one (a page, a reply) is its `error`; what would fail for all
         (endpoint down, budget used up) raises `LlmError`.
 
         Where a ranking is not `wanted`, nothing is asked about its step, which gets no action.
         """
-        states = self.reminded(observations, wanted)
-        while any(state.open for state in states):
-            for stage in ROUNDS:
-                self._run(stage, states)
+        states = self.planned(observations, wanted)
         self._run("imagine", states, ended=True)
         self._run("act", states, ended=True)
         return [state.decision() for state in states]

@@ -12,7 +12,8 @@ from annotations.retention.kinds import TableRows
 # The reply's text, from which scores are counted again, and the action, which lists of steps show, stay.
 THIN_SQL = """
 UPDATE agents_trajectorystep SET
-branches = (SELECT coalesce(jsonb_agg(branch - 'prediction'), '[]') FROM jsonb_array_elements(branches) branch),
+branches = (SELECT coalesce(jsonb_agg(branch - 'prediction' - 'further'), '[]')
+            FROM jsonb_array_elements(branches) branch),
 trace = jsonb_strip_nulls(jsonb_build_object(
   'forgotten', true, 'act', trace->'act', 'seconds', trace->'seconds',
   'plan', CASE WHEN trace #> '{plan,text}' IS NOT NULL THEN jsonb_build_object('text', trace #> '{plan,text}') END

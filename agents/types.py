@@ -99,6 +99,11 @@ class Observation(OnPage):
     url: str = ""  # of a live page
     markup: str = ""  # of a live page its own HTML, where its environment tells it
 
+    @property
+    def is_imagined(self) -> bool:
+        """Whether nobody has seen this page: it is expected after an action. No recorded step has such a key."""
+        return self.key < 0
+
 
 @dataclass(frozen=True)
 class RecordedStep:
@@ -216,15 +221,25 @@ class DecisionUsage:
 
 
 @dataclass(frozen=True)
+class ImaginedStep:
+    """An action that would follow one that was considered, on a page that is imagined. It is never carried out."""
+
+    representation: str
+    prediction: str = ""  # what it would change, in words
+    confidence: float | None = None  # of all that is imagined up to here
+
+
+@dataclass(frozen=True)
 class Branch:
     """An action that was considered, and what was predicted of it."""
 
     action: Action
     representation: str = ""  # "[button]  Search -> CLICK"
     prediction: str = ""  # the next observation, in words
-    value: float | None = None  # of that observation
+    value: float | None = None  # of the last observation that is imagined
     chosen: bool = False  # it is what the agent does
     by_value: bool = False  # its value is the best: as published, WMA may do another one (quirk wq23)
+    further: tuple[ImaginedStep, ...] = ()  # what would follow it, with imagine.depth above 1
 
 
 @dataclass(frozen=True)

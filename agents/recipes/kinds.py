@@ -50,7 +50,7 @@ KINDS: dict[str, dict[str, str]] = {
     "imagine.kind": {
         "world_model": "agents.stages.imagine.worlds:WorldModel",
         "trained": "agents.stages.imagine.worlds:TrainedWorldModel",
-        "retrieval": "agents.stages.imagine.worlds:RetrievedWorldModel",
+        "retrieval": "agents.stages.imagine.retrieved:RetrievedWorldModel",
         "value_only": "agents.stages.imagine.worlds:ValueOnly",
         "majority": "agents.stages.imagine.choosing:MostFrequent",
     },

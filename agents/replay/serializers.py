@@ -95,7 +95,9 @@ class StepResultDetailSerializer(StepResultSerializer):
     marks = ObjectsField(help_text="What is outlined in the page, most important first: id, kind and label.")
     memory = ObjectsField(help_text="The recalled snippets with their similarity.")
     trace = serializers.DictField(help_text="By stage word: what it recorded.")
-    branches = ObjectsField(help_text="Actions considered: action, representation, prediction, value and chosen.")
+    branches = ObjectsField(
+        help_text="Actions considered: action, representation, prediction, value, chosen and further, what would follow."
+    )
     error = serializers.CharField()
     call_index = serializers.IntegerField(allow_null=True, help_text="Model call that gave this action.")
     calls = serializers.IntegerField(allow_null=True)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from agents.encoders.embedding import Encoder
 from agents.encoders.kept import VectorStore
@@ -13,7 +13,7 @@ from agents.prompts.packs import PACKAGED, Pack, webnav
 from agents.recipes.declaring import value_of
 from agents.recipes.literature import Recipe
 from agents.stages.state import StepState
-from agents.types import Memory, Ranker
+from agents.types import Memory, Observation, Ranker
 from agents.words.exemplar_sets import ExemplarSets
 from agents.words.generator import Generator
 from agents.words.past import PastPages
@@ -24,6 +24,12 @@ from agents.world_model.remembered import Remembered
 
 class CannotRun(ValueError):
     """The recipe lacks something; the message says what and how to get it."""
+
+
+class Planned(Protocol):
+    """Plans steps by the stages up to `plan`, as the recipe says."""
+
+    def __call__(self, observations: Sequence[Observation]) -> list[StepState]: ...
 
 
 @dataclass
@@ -48,6 +54,7 @@ class Parts:
     shown: frozenset[str] = frozenset()  # blocks that the kind of `compose` shows
     ranker_embeds: bool = False  # the ranking model embeds memory, in its published form
     planner: Generator | None = field(init=False, default=None)  # the model that plans, once it is asked for
+    planned: Planned = field(init=False)  # by the pipeline that is made of these parts, for kinds that look further
     rankings: Rankings = field(init=False)  # made by the kind of `rank`, used by kinds that show past pages
     _past_pages: PastPages | None = field(init=False, default=None)
 

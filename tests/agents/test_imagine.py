@@ -354,7 +354,11 @@ def test_two_actions_in_a_row_are_imagined():
     (asked, *_) = (text for text in texts if "name the single action" in text)
     assert "[11] button" in asked
     assert "The expected effect is that" in asked
-    assert decision.branches[0].prediction.count("The expected effect is that") == 2
+    first = decision.branches[0]
+    assert first.prediction.startswith("The expected effect is that CLICK on [11]")
+    assert [(one.representation, one.prediction) for one in first.further] == [
+        ("CLICK the link Back", "The expected effect is that CLICK the link Back works.")
+    ]
     assert "imagined_action" in decision.trace["imagine"]["prompts"]
 
 
@@ -516,7 +520,11 @@ def test_the_page_that_is_imagined_last_is_valued_alone():
 
     changes = {"plan__samples": "3", "imagine__value_samples": "1", "imagine__depth": "2"}
     decision, server = decided(reply, "wma", **changes, imagine__predicts="page")
-    assert sorted(branch.prediction for branch in decision.branches) == ["[1] RootWebArea 'Last'", "unreadable"]
+    told = [[branch.prediction, *(one.prediction for one in branch.further)] for branch in decision.branches]
+    assert sorted(told) == [
+        ["[1] RootWebArea 'First'", "[1] RootWebArea 'Last'"],
+        ["[1] RootWebArea 'Other'", "unreadable"],
+    ]
     second = [text for body in server.requests if "name the single action" in (text := prompt_text(body))]
     assert sum("First" in text for text in second) == sum("Other" in text for text in second) == 1
 

@@ -9,6 +9,7 @@ from agents.pipeline import Pipeline
 from agents.recipes import literature
 from agents.stages.kind import CannotRun, Parts
 from agents.types import Decision
+from agents.world_model.calibration import Calibration
 from agents.world_model.effects import Effect
 from agents.world_model.predicting import PastCase, RetrievedEffects
 from agents.world_model.valuing import NAMES, EmbeddedValue, fitted_value
@@ -55,6 +56,51 @@ def decided(known: Known | None, **changes: str) -> Decision:
     return decision
 
 
+@dataclass
+class Opening(Known):
+    """Clicks on the link have opened a button by the words of the instruction, and clicks on that have closed it."""
+
+    def similar(self, situations, k):
+        return [[_case(one.target.role, OPENED.get(one.target.name, ()))] for one in situations]
+
+
+OPENED = {
+    "Imprint": (Effect("added", "button", "Show the Imprint, or reserve it"), Effect("removed", "button", "Reserve")),
+    "Show the Imprint, or reserve it": (Effect("removed", "button", of="target"), Effect("added", "status", "Thanks")),
+}
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_what_the_planner_would_do_on_the_imagined_page_is_imagined_too(depth):
+    known = Opening(CHANGING)
+    decision = decided(known, imagine__share_weight="0", imagine__depth=str(depth))
+    opened = next(branch for branch in decision.branches if branch.action.node_id == "13")
+    assert opened.prediction == "added button 'Show the Imprint, or reserve it'\nremoved button 'Reserve'"
+    assert [len(branch.further) for branch in decision.branches] == [depth - 1] * 5
+    if depth > 1:
+        (then, *_) = opened.further
+        assert then.representation.endswith("Show the Imprint, or reserve it → CLICK")
+        assert then.prediction == "removed button 'Show the Imprint, or reserve it'\nadded status 'Thanks'"
+    assert not any("imagined" in (branch.action.node_id or "") for branch in decision.branches)
+    assert decision.actions[0] in {branch.action for branch in decision.branches}, "what is not there is never done"
+
+
+def test_each_further_action_is_less_sure():
+    decision = decided(Sure(CHANGING), imagine__depth="3")
+    for branch in decision.branches:
+        assert [one.confidence for one in branch.further] == pytest.approx([0.25, 0.125])
+    assert decision.trace["imagine"]["confidences"] == [0.5] * 5
+
+
+@dataclass
+class Sure(Known):
+    """Half of what it says comes true."""
+
+    def world_model(self) -> RetrievedEffects:
+        return RetrievedEffects(self, HALF, HALF)
+
+
+HALF = Calibration((0.0, 1.0), (0.5, 0.5))
 CHANGING = EmbeddedValue(tuple(9.0 if name == "changes" else 0.0 for name in NAMES), -4.0)
 
 

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from agents.models import Trajectory
 from agents.runs.episodes import ActionOutcome, Episode, Seen
-from agents.types import Action, Branch, Decision
+from agents.types import Action, Branch, Decision, ImaginedStep
 from annotations.models import Role
 from tests import factories
 from tests.contention import contention_of_all_cores
@@ -491,6 +491,15 @@ def test_actions_stand_in_the_order_in_which_they_were_compared_with_what_weighe
     expect(side.locator(".branch .n")).to_have_text(["0.36", "0.09"])
     expect(side.locator(".branch").first.locator(".tag")).to_have_text("chosen")
     expect(side.locator("p.faint.predicted")).to_have_text(["value 0.40 · 80 % sure", "value 0.90 · 25 % sure"])
+    then = ImaginedStep("[option]  Oak Street -> CLICK", "added heading 'Boxes near you'", 0.32)
+    row.branches = [asdict(valued), asdict(replace(likely, further=(then,)))]
+    row.save(update_fields=["branches"])
+    at(0)
+    expect(side.locator(".further")).to_have_text(
+        "then, imagined: [option]  Oak Street -> CLICK, all of it 32 % sureadded heading 'Boxes near you'"
+    )
+    row.branches = [asdict(valued), {**asdict(likely), "further": []}]
+    row.save(update_fields=["branches"])
     graded = {"graded": [["[Score] 4", "[Score]: 4"], ["[Score]: 2"]], "ungraded": [1, 0]}
     graded["scores"] = [[0, 4], [2]]
     usage = {"calls": 3, "prompt_tokens": 1_200, "completion_tokens": 40, "cost": 0.0}

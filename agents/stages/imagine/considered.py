@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agents.stages.imagine.model_questions import previous
 from agents.stages.imagine.scores import Valuation
 from agents.stages.state import StepState
-from agents.types import Action
+from agents.types import Action, ImaginedStep
 from agents.world_model.predicting import Prediction, Situation
 
 NO_SCORE = Valuation(None, ())
@@ -23,11 +23,15 @@ class Considered:
     tree: str  # the page as an accessibility tree
     words: str  # the action as it is asked about
     page: str = ""  # the tree as far as there is room for it in a prompt
+    place: int = 0  # among the actions of its step
     expected: str | None = None  # what it and imagined actions after it lead to; None: nothing was asked
+    steps: list[ImaginedStep] = field(default_factory=list)  # the same action by action, its own first
     done: str = ""
     next_action: str = ""
     is_unread: bool = False  # an answer of the world model named no outcome
-    prediction: Prediction | None = None  # by past transitions
+    prediction: Prediction | None = None  # by past transitions, of the last action that is imagined
+    ahead: StepState | None = None  # that action's, as the planner found it on an imagined page; None: it is its own
+    ahead_tree: str = ""  # that page as an accessibility tree
     score: Valuation = NO_SCORE
     graded: Sequence[str] = ()  # the answers that the score was read from, unreadable ones first
     ungraded: int = 0  # of them, those in which no grade was found
@@ -43,9 +47,21 @@ class Considered:
 
     @property
     def situation(self) -> Situation:
+        """The last action that is imagined, on its page."""
         seen = self.state.observation
-        action = self.action or Action("")
-        return Situation(self.state.instruction, self.tree, action, seen.website, seen.conversation)
+        action = (self.ahead.action if self.ahead else self.action) or Action("")
+        tree = self.ahead_tree if self.ahead else self.tree
+        return Situation(self.state.instruction, tree, action, seen.website, seen.conversation)
+
+    @property
+    def foretold(self) -> str:
+        """What the action itself is expected to change; "" where nothing was asked, or no answer could be read."""
+        return self.steps[0].prediction if self.steps else ""
+
+    def add(self, step: ImaginedStep) -> None:
+        """Take in what its next action is expected to change."""
+        self.steps.append(step)
+        self.expected = "\n".join(part for part in (self.expected, step.representation, step.prediction) if part)
 
     def filled(self, **more: str) -> dict[str, str]:
         """The values of the placeholders of the texts that ask about it."""

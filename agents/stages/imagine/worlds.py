@@ -15,6 +15,7 @@ from agents.stages.kind import Beside, CannotRun, Parts, unless
 from agents.stages.known import imagines_every_sample, imagines_several
 from agents.stages.models import lacking_model
 from agents.stages.state import StepState
+from agents.types import ImaginedStep
 from agents.world_model.records import described
 from annotations.dom.accessibility import accessibility_tree
 from annotations.dom.limits import PageError
@@ -123,7 +124,18 @@ class Imagining(Choosing):
             self._take(step)
 
     def imagine(self, considered: Sequence[Considered]) -> None:
-        """Set what each action is expected to lead to."""
+        """Set what each action is expected to lead to, and, with a depth above 1, what is done there and leads to."""
+        for level in range(self.recipe.imagine.depth):
+            if level:
+                considered = self.go_on(considered)
+            self.foretell(considered)
+
+    def foretell(self, considered: Sequence[Considered]) -> None:
+        """Set what the next action of each is expected to lead to."""
+        raise NotImplementedError
+
+    def go_on(self, considered: Sequence[Considered]) -> Sequence[Considered]:
+        """Set which action would follow on each imagined page; those where there is one."""
         raise NotImplementedError
 
     def page(self, tree: str) -> str:
@@ -147,8 +159,8 @@ class Imagining(Choosing):
         page = self.page(tree) if tree else ""
         self.note(state, found)
         considered = [
-            Considered(state, action, share, tree, described(action, page) if action else "None", page)
-            for action, share in zip(found.choices, found.shares, strict=True)
+            Considered(state, action, share, tree, described(action, page) if action else "None", page, place)
+            for place, (action, share) in enumerate(zip(found.choices, found.shares, strict=True))
         ]
         return Compared(state, considered, stopping or 0, unvalued)
 
@@ -173,7 +185,8 @@ class Imagining(Choosing):
             self.branch(
                 state,
                 one.action,
-                prediction=(one.expected or self.unsaid) if valued else step.unvalued,
+                prediction=(one.foretold or self.unsaid) if valued else step.unvalued,
+                further=tuple(one.steps[1:]),
                 value=one.score.mean if valued else None,
                 chosen=one.action == taken,
                 by_value=place == best,
@@ -246,13 +259,7 @@ class WorldModel(OnCutPages):
             further.add("imagined_page")
         return super().texts(recipe) | {world_text(recipe)} | further
 
-    def imagine(self, considered: Sequence[Considered]) -> None:
-        for level in range(self.recipe.imagine.depth):
-            if level:
-                self._go_on(considered)
-            self._imagine(considered)
-
-    def _imagine(self, considered: Sequence[Considered]) -> None:
+    def foretell(self, considered: Sequence[Considered]) -> None:
         asked = [
             (
                 one.state,
@@ -264,10 +271,10 @@ class WorldModel(OnCutPages):
         for one, answer in zip(considered, self.asking.answers(world_text(self.recipe), asked), strict=True):
             predicted = next_state(answer.text).text
             one.is_unread |= not predicted
+            before = one.expected or ""
+            one.add(ImaginedStep(one.next_action, predicted))
             if self.recipe.imagine.predicts == "page":  # the imagined page alone, without the actions before it
-                one.expected = self.asking.cut(predicted) or one.expected or ""
-            else:
-                one.expected = "\n".join(part for part in (one.expected, one.next_action, predicted) if part)
+                one.expected = self.asking.cut(predicted) or before
 
     def _imagined(self, one: Considered) -> str:
         """The page as far as it is imagined: the predicted one, or that of the step with what is expected since, as a
@@ -276,7 +283,7 @@ class WorldModel(OnCutPages):
             return one.expected or one.page
         return self.parts.words.prompt("imagined_page").fill(observation=one.page, change=one.expected)
 
-    def _go_on(self, considered: Sequence[Considered]) -> None:
+    def go_on(self, considered: Sequence[Considered]) -> Sequence[Considered]:
         """Ask which action would follow on each imagined page."""
         for one in considered:
             so_far = [one.done or previous(one.state), one.next_action or one.words]
@@ -286,6 +293,7 @@ class WorldModel(OnCutPages):
         ]
         for one, answer in zip(considered, self.asking.answers("imagined_action", asked), strict=True):
             one.next_action = answer.text.strip()
+        return considered
 
 
 class TrainedWorldModel(WorldModel):
@@ -360,36 +368,3 @@ def answer_tokens(recipe: Recipe) -> int:
     """The most tokens of a world model's answer; where it answers with a page, as many as a page is shown with."""
     settings = recipe.imagine
     return settings.page_tokens if settings.predicts == "page" else settings.max_new_tokens
-
-
-class RetrievedWorldModel(Imagining):
-    """The past transitions that are most like each of the most frequent actions say what it changes, and how sure that
-    is."""
-
-    names_weights = True
-
-    def __init__(self, parts: Parts) -> None:
-        super().__init__(parts)
-        if parts.remembered is None:
-            raise CannotRun(f"{self.recipe.name} looks up past transitions, and none were given")
-        self.remembered = parts.remembered
-
-    @classmethod
-    def says(cls, recipe: Recipe) -> str:
-        return "Past transitions like it say where"
-
-    def prepare(self, conversation_ids: Sequence[int]) -> None:
-        super().prepare(conversation_ids)
-        try:
-            self.remembered.prepare()
-        except ValueError as error:
-            raise CannotRun(str(error)) from error
-
-    def imagine(self, considered: Sequence[Considered]) -> None:
-        predictions = self.remembered.world_model().predict([one.situation for one in considered])
-        for one, prediction in zip(considered, predictions, strict=True):
-            one.prediction, one.expected = prediction, prediction.text
-        for state in {id(one.state): one.state for one in considered}.values():
-            own = [one.prediction for one in considered if one.state is state and one.prediction]
-            state.note("imagine", confidences=[round(prediction.confidence, 4) for prediction in own])
-            state.note("imagine", cases=[[case.key for case in prediction.cases[:3]] for prediction in own])

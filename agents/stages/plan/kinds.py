@@ -1,7 +1,7 @@
 """The base classes of the kinds of `plan`, with the stages that go with them. Core."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import ClassVar
 
 from agents.recipes.literature import Recipe
@@ -169,7 +169,9 @@ class AskingPlanner(Planning):
         """The states with a prompt, each with the model's answer."""
         asked = [(state, state.prompt) for state in states if state.prompt is not None]
         prompts: list[PlannerPrompt] = [prompt for _, prompt in asked]
-        answers = self.generator.generate(prompts) if prompts else []
+        # nothing is compared of what would be done on pages that are imagined: one reply is enough
+        one_reply = replace(self.sampling, n=1) if all(state.observation.is_imagined for state in states) else None
+        answers = self.generator.generate(prompts, one_reply) if prompts else []
         found = [(state, generated) for (state, _), generated in zip(asked, answers, strict=True)]
         for state, generated in found:
             state.usage += generated.usage

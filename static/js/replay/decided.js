@@ -11,6 +11,16 @@ export function prediction(look, text) {
   return made;
 }
 
+/** What an agent imagined that it would do behind an action, one after another, on pages that are only expected.
+ * @param {{representation: string, prediction: string, confidence: number | null}[]} steps */
+export function further(steps) {
+  return steps.map(({ representation, prediction: text, confidence }) => {
+    const sure = confidence === null ? "" : `, all of it ${Math.round(100 * confidence)} % sure`;
+    const said = make("p.faint.predicted", {}, `then, imagined: ${representation || "an action"}${sure}`);
+    return make("div.further", {}, said, text ? prediction("p.muted.predicted", text) : null);
+  });
+}
+
 /** Of a step without a recorded path: where and when it was, and what came of it. @param {Record<string, any>} step */
 export function happened({ gold, url, happened_at: at, reward, outcome, call_index: call, done_by: person, trace }) {
   if (gold) return null;

@@ -20,7 +20,7 @@ import {
   stageRow,
   told,
 } from "./records.js";
-import { action, corrections, happened, prediction, reword, undecided } from "./decided.js";
+import { action, corrections, further, happened, prediction, reword, undecided } from "./decided.js";
 
 const STAGES = ["observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act"];
 const LISTED = 8;
@@ -313,7 +313,8 @@ export class SidePane {
         const graded = texts.length
           ? folded(`graded ${place}`, "How it was graded", make("div", {}, ...texts), this.open)
           : null;
-        return make("div", {}, head, said ? make("p.faint.predicted", {}, said) : null, predicted, graded);
+        const weighed = said ? make("p.faint.predicted", {}, said) : null;
+        return make("div", {}, head, weighed, predicted, ...further(branch.further ?? []), graded);
       },
     );
     const best = branches.find((/** @type {any} */ branch) => branch.by_value);
