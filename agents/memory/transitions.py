@@ -106,10 +106,10 @@ def compared(
         return None
     try:
         with page_deadline():
-            trees = [accessibility_tree(parse(page)) for page in (before, after)]
+            root, tree = parse(before), accessibility_tree(parse(after))
+            return Happened(Situation.of(instruction, root, action, website, conversation), tree)
     except PageError:
         return None
-    return Happened(Situation(instruction, trees[0], action, website, conversation), trees[1])
 
 
 class PastTransitions:

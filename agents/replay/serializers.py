@@ -96,7 +96,7 @@ class StepResultDetailSerializer(StepResultSerializer):
     memory = ObjectsField(help_text="The recalled snippets with their similarity.")
     trace = serializers.DictField(help_text="By stage word: what it recorded.")
     branches = ObjectsField(
-        help_text="Actions considered: action, representation, prediction, value, chosen and further, what would follow."
+        help_text="Actions considered: action, representation, prediction, value, chosen and, in further, what follows."
     )
     error = serializers.CharField()
     call_index = serializers.IntegerField(allow_null=True, help_text="Model call that gave this action.")

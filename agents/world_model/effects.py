@@ -6,7 +6,7 @@ itself gives stand in brackets, and other elements are found by role and name, b
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
@@ -15,20 +15,23 @@ from agents.world_model.lines import PageLine, PageLines, line_of, unquoted
 from annotations.dom.differences.items import Change, PageDifference
 
 What = Literal["added", "removed", "changed"]
-Of = Literal["target", "within", "named", "all"]
+Of = Literal["target", "within", "around", "named", "all"]
 
 VALUE, TARGET = "⟨value⟩", "⟨element⟩"
 QUOTES = "'\""
 SHORTEST = 3  # characters of a value that is looked for inside of names
+TURNED = ("checked", "expanded")  # states that each click turns into the other one
+OTHER_STATE = {"true": "false", "false": "true", "True": "False", "False": "True"}
+STAYS_SET = ("radio", "menuitemradio")  # a click on one that is set changes nothing
 GONE = ""  # what a property becomes that is not written any more
 MOST = 400  # effects of one action that are kept: a page that was replaced has changed in every line
 
 
 @dataclass(frozen=True)
 class Effect:
-    """One thing that an action changes. `of`: on which elements (within: inside of the one acted on, such as the option
-    that was chosen before); `before` are the values of properties that change, `after` the new ones; `renamed` is the
-    new name."""
+    """One thing that an action changes. `of`: on which elements. within: inside of the one acted on, such as the option
+    that was chosen before; around: what that is inside of, such as a dialog that it closes, which goes with all in it.
+    `before` are the values of properties that change, `after` the new ones; `renamed` is the new name."""
 
     what: What
     role: str
@@ -123,20 +126,56 @@ def effects_of(difference: PageDifference, page: PageLines, action: Action) -> l
     """The effects of an action that changed a page so. Where all of several elements of a role were removed, that is
     one effect."""
     words, target = Words(action, page.at(action.node_id)), page.at(action.node_id)
-    found = happenings(difference)
+    found, told = happenings(difference), []
+    if (closed := _closed(found, page, target)) is not None:
+        told.append(Effect("removed", closed.role, of="around"))
+        going = Counter(_told(line) for line in (closed, *page.inside(closed)))
+        found = [one for one in found if not _counts_off(one, going)]
     gone = Counter(one.effect.role for one in found if one.effect.what == "removed")
     cleared = {role for role, count in gone.items() if count > 1 and count == len(page.of_role(role))}
-    within = {line.node_id for line in page.inside(target)} if target else set()
-    told: list[Effect] = [Effect("removed", role, of="all") for role in sorted(cleared)]
+    told += [Effect("removed", role, of="all") for role in sorted(cleared)]
+    places = _places(page, target)
     for one in found:
-        if one.effect.what == "removed" and one.effect.role in cleared:
-            continue
-        told.append(_effect_in_words(one, words, target, within))
+        if one.effect.what != "removed" or one.effect.role not in cleared:
+            told.append(
+                _effect_in_words(one, words, places.get(one.before.node_id, "named") if one.before else "named")
+            )
     return told[:MOST]
 
 
-def _effect_in_words(one: Happening, words: Words, target: PageLine | None, within: Collection[str]) -> Effect:
-    effect, of = one.effect, _place(one, target, within)
+def _places(page: PageLines, target: PageLine | None) -> dict[str, Of]:
+    """Where elements are that stand near the one acted on: id -> that."""
+    if target is None:
+        return {}
+    around: dict[str, Of] = dict.fromkeys((line.node_id for line in page.around(target)), "around")
+    return around | dict.fromkeys((line.node_id for line in page.inside(target)), "within") | {target.node_id: "target"}
+
+
+def _closed(found: Sequence[Happening], page: PageLines, target: PageLine | None) -> PageLine | None:
+    """The outermost element around the one acted on that went with all that is inside of it: a dialog, a list of
+    suggestions."""
+    gone = Counter(_told(one.before) for one in found if one.before and one.effect.what == "removed")
+    around = page.around(target) if target is not None else ()
+    whole = [line for line in around if not Counter(map(_told, (line, *page.inside(line)))) - gone]
+    return whole[-1] if whole else None
+
+
+def _told(line: PageLine) -> tuple[str, str, str]:
+    return line.node_id, line.role, line.name
+
+
+def _counts_off(one: Happening, going: Counter[tuple[str, str, str]]) -> bool:
+    """Whether a happening is one of those that are going, each of which is counted once."""
+    is_going = one.effect.what == "removed" and one.before is not None and going[_told(one.before)] > 0
+    if is_going and one.before is not None:
+        going[_told(one.before)] -= 1
+    return is_going
+
+
+def _effect_in_words(one: Happening, words: Words, of: Of) -> Effect:
+    effect = one.effect
+    if of == "around" and effect.what == "removed":  # not with all that is in it
+        of = "named"
     return replace(
         effect,
         of=of,
@@ -145,14 +184,6 @@ def _effect_in_words(one: Happening, words: Words, target: PageLine | None, with
         after={key: _marked(value, words) for key, value in effect.after.items()},
         renamed=None if effect.renamed is None else words.marked(effect.renamed),
     )
-
-
-def _place(one: Happening, target: PageLine | None, within: Collection[str]) -> Of:
-    if target is None or one.before is None:
-        return "named"
-    if one.before.node_id == target.node_id:
-        return "target"
-    return "within" if one.before.node_id in within else "named"
 
 
 def _marked(value: str, words: Words) -> str:
@@ -186,12 +217,25 @@ def _here(effect: Effect, page: PageLines, target: PageLine | None, gone: set[in
         yield Happening(effect, None, PageLine("", effect.role, effect.name))
         return
     for line in _meant(effect, page, target, gone):
-        own = replace(effect, name=line.name, role=line.role, of="named")
+        own = replace(_turned(effect, line), name=line.name, role=line.role, of="named")
         if effect.what == "removed":
             gone.add(id(line))
             yield Happening(own, line)
-        elif differs(line, effect):
-            yield Happening(own, line, _after(line, effect))
+        elif differs(line, own):
+            yield Happening(own, line, _after(line, own))
+
+
+def _turned(effect: Effect, line: PageLine) -> Effect:
+    """The effect on the element that was acted on, as the state of this one is: what checks a box that is not checked
+    takes that back where it is."""
+    turns = effect.of == "target" and effect.role not in STAYS_SET and line.role == effect.role
+    kept = {key: value for key, value in effect.after.items() if not (turns and key in TURNED)}
+    turned = {
+        key: OTHER_STATE[line.properties[key]]
+        for key in effect.after
+        if key not in kept and line.properties.get(key) in OTHER_STATE
+    }
+    return replace(effect, after={**kept, **turned}) if turned else effect
 
 
 def differs(line: PageLine, effect: Effect) -> bool:
@@ -212,15 +256,21 @@ def _meant(effect: Effect, page: PageLines, target: PageLine | None, gone: set[i
         return [target] if target is not None else []
     if effect.of == "all":
         return page.of_role(effect.role)
+    if effect.of == "around":
+        outer = next((line for line in page.around(target) if line.role == effect.role), None) if target else None
+        inside = page.inside(outer) if outer and effect.what == "removed" else ()
+        return [line for line in (outer, *inside) if line and id(line) not in gone]
     if effect.of == "within" and target is not None:
         inside = [line for line in page.inside(target) if line.role == effect.role and _is_in(line, effect.before)]
         same = [line for line in inside if line.name == effect.name and id(line) not in gone]
         return same[:1] or (inside if effect.what == "changed" and len(inside) == 1 else [])
-    if named := page.named(effect.role, effect.name):
-        return [line for line in named if id(line) not in gone][:1]
-    if effect.what == "removed":
-        return []
+    # what an action did to another element it does not do to the one acted on, nor to one in another state
+    others = [line for line in page.named(effect.role, effect.name) if line is not target and id(line) not in gone]
+    if others or effect.what == "removed":
+        return [line for line in others if _is_in(line, effect.before)][:1]
     others = [line for line in page.of_role(effect.role) if line is not target and _is_in(line, effect.before)]
+    if target is not None and len(others) > 1 and effect.role == target.role and effect.before:
+        return [page.nearest(target, others)]  # of several groups of radio buttons, one of its own
     return others if len(others) == 1 else []
 
 

@@ -77,6 +77,21 @@ class PageLines:
         further = takewhile(lambda behind: self.depths[behind] > self.depths[place], range(place + 1, len(self.depths)))
         return [self.lines[behind] for behind in further]
 
+    def around(self, inner: PageLine) -> Sequence[PageLine]:
+        """The elements around one of the page, the nearest first: the lines before it that are further out."""
+        place = next((place for place, line in enumerate(self.lines) if line is inner), 0)
+        found, depth = [], self.depths[place] if self.depths else 0
+        for before in range(place - 1, -1, -1):
+            if self.depths[before] < depth:
+                found.append(self.lines[before])
+                depth = self.depths[before]
+        return found
+
+    def nearest(self, line: PageLine, others: Sequence[PageLine]) -> PageLine:
+        """Of some lines of the page the one with the fewest lines between."""
+        places = {id(one): place for place, one in enumerate(self.lines)}
+        return min(others, key=lambda other: abs(places[id(other)] - places.get(id(line), 0)))
+
     def named(self, role: str, name: str) -> Sequence[PageLine]:
         return self._by_name.get((role, name), ())
 

@@ -11,6 +11,7 @@ from agents.types import Action
 from agents.world_model.calibration import Calibration
 from agents.world_model.effects import Effect, Happening, applied, difference_of, facts
 from agents.world_model.lines import PageLine, PageLines
+from agents.world_model.targets import on_shown
 from annotations.dom.accessibility import accessibility_tree
 from annotations.dom.differences.items import PageDifference
 from annotations.dom.tree import Element
@@ -34,9 +35,17 @@ class Situation:
 
     @classmethod
     def of(
-        cls, instruction: str, page: Element, action: Action, website: str = "", conversation: int = 0
+        cls,
+        instruction: str,
+        page: Element,
+        action: Action,
+        website: str = "",
+        conversation: int = 0,
+        tree: str | None = None,
     ) -> "Situation":
-        return cls(instruction, accessibility_tree(page), action, website, conversation)
+        """An action on a page: on the line of its `tree`, made where it is not given, that stands for its element."""
+        tree = accessibility_tree(page) if tree is None else tree
+        return cls(instruction, tree, on_shown(action, page, _lines(tree)), website, conversation)
 
     @property
     def lines(self) -> PageLines:

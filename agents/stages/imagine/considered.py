@@ -48,10 +48,15 @@ class Considered:
     @property
     def situation(self) -> Situation:
         """The last action that is imagined, on its page."""
-        seen = self.state.observation
-        action = (self.ahead.action if self.ahead else self.action) or Action("")
+        seen = (self.ahead or self.state).observation
         tree = self.ahead_tree if self.ahead else self.tree
-        return Situation(self.state.instruction, tree, action, seen.website, seen.conversation)
+        asked = self.state.instruction, seen.root, self.last, seen.website, seen.conversation
+        return Situation.of(*asked, tree=tree)
+
+    @property
+    def last(self) -> Action:
+        """The last action that is imagined; its own, where nothing further is."""
+        return (self.ahead.action if self.ahead else self.action) or Action("")
 
     @property
     def foretold(self) -> str:

@@ -79,7 +79,7 @@ def _expected(one: Considered) -> Observation | None:
     """The step as it would stand after the last action that is imagined: on the imagined page, with that action done.
     None where it is no action on a page."""
     before = one.ahead or one.state
-    seen, action = before.observation, one.situation.action
+    seen, action = before.observation, one.last
     if one.prediction is None or not action.node_id:
         return None
     page = imagined_page(seen.root, one.prediction.happenings, action.node_id)
