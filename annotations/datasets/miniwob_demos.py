@@ -131,7 +131,8 @@ def _hash(text: str) -> int:
 def _step(act: DraftStep, maker: PageMaker, source_id: str) -> StepRecord:
     page = maker.page(act.page)
     target = page.of(act.target)
-    same = [page.of(node) for node in act.same]
+    # What agents are not offered is no answer, and would tell them that the right one is near.
+    same = [element for element in map(page.of, act.same) if element.is_candidate]
     acceptable = {target.node_id, *(element.node_id for element in same)}
     value = clean_text(act.value)
     return StepRecord(

@@ -24,6 +24,7 @@ TEXT_INPUTS = "text password number date time datetime-local month week email se
 FIELDS = frozenset({"TEXTAREA"} | {f"INPUT_{kind}" for kind in TEXT_INPUTS.split()})
 # Elements that do the same wherever they are clicked, even when they have children.
 CONTROLS = frozenset({"A", "BUTTON", "LABEL", "OPTION", "SELECT"})
+PASSED_ON = frozenset({"A", "BUTTON", "LABEL"})  # of those, a click on what they hold is one on them
 FRAME_IDS = ("wrap", "area")
 ROLES = {"a": "link", "textarea": "textbox", "select": "combobox", "svg-text": "text"}
 INPUT_ROLES = {"button": "button", "submit": "button", "checkbox": "checkbox", "radio": "radio", "number": "spinbutton"}
@@ -59,6 +60,16 @@ def elements_of(root: Node) -> Iterator[Node]:
 def has_elements(node: Node) -> bool:
     """Whether the node has children other than text nodes."""
     return any(child["tag"] != TEXT_NODE for child in node["children"])
+
+
+def places_alike(root: Node, target: Node) -> list[Node]:
+    """The other elements where a click does what it does on `target`: the link, button or label that it is or stands
+    in, with what this holds. None where that is uncertain, as another control or a second input stands in there."""
+    around = [node for node in _path(root, target) if node["tag"] in PASSED_ON]
+    held = list(elements_of(around[-1])) if around else []
+    if sum(node["tag"] in PASSED_ON for node in held) > 1 or sum(map(_is_input, held)) > 1:
+        return []
+    return [node for node in held if node is not target]
 
 
 def text_of(node: Node) -> str:

@@ -12,6 +12,7 @@ up (3), each time with the page. What becomes a step:
 * A click on an option, with the clicks on its SELECT before it: SELECT with the option's text.
 * Enter in a field or on a control, and arrows on a control: PRESS. Enter in a TEXTAREA is text.
 * The click that a label passes on to its control is no step; nor is copying from the instruction.
+* A click on a part of a button, a link or a label could have been on any other part of it as well (`same`).
 
 An episode whose steps are not certain raises `Unconvertible` with one of the reasons below.
 """
@@ -30,6 +31,7 @@ from annotations.datasets.miniwob_dom import (
     has_elements,
     is_field,
     key_of,
+    places_alike,
     text_of,
 )
 
@@ -101,6 +103,10 @@ def collapse(states: list[RecordedState]) -> list[DraftStep]:
         raise Unconvertible(CONTAINER)
     if not acts:
         raise Unconvertible(NO_STEPS)
+    for act in acts:
+        if act.operation == "CLICK":
+            known = {id(node) for node in act.same}
+            act.same += [node for node in places_alike(act.page, act.target) if id(node) not in known]
     return acts
 
 

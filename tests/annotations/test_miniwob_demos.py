@@ -99,6 +99,14 @@ def test_a_label_and_its_control_are_both_positives(tmp_path):
     assert step.negatives == ()
 
 
+def test_what_agents_are_not_offered_is_no_positive(tmp_path):
+    icon, wrapped = element("SPAN", 3), element("SPAN", 2, element("SPAN", 4))
+    page = Recorder(body(element("BUTTON", 1, icon, wrapped)))
+    page.click(3)
+    step = read_one(tmp_path, episode(states=page.states)).turns[0].steps[0]
+    assert [item.node_id for item in step.positives] == ["3", "1", "4"]
+
+
 def test_original_files_take_task_and_id_from_folder_and_name(tmp_path):
     folder = tmp_path / "first-turk" / "login-user"
     folder.mkdir(parents=True)

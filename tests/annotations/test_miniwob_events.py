@@ -193,6 +193,23 @@ def test_the_click_that_a_label_passes_on_is_no_step_but_an_acceptable_target():
     assert act.same[0] is find(act.page, 2)
 
 
+@pytest.mark.parametrize(
+    ("clicked", "inside", "same"),
+    [
+        (2, [element("SPAN", 2), element("SPAN", 3)], [1, 3]),
+        (1, [element("SPAN", 2)], [2]),
+        (2, [element("SPAN", 2), element("LABEL", 3, element("INPUT_radio", 4, value=False))], []),
+        (2, [element("INPUT_radio", 2, value=False), element("INPUT_radio", 3, value=False)], []),
+    ],
+)
+def test_a_click_on_a_part_of_a_button_could_have_been_on_any_other_part(clicked, inside, same):
+    """But not where something else inside could have been meant."""
+    page = Recorder(body(element("BUTTON", 1, *inside), element("BUTTON", 9)))
+    page.click(clicked)
+    (act,) = collapse(page.states)
+    assert [node["ref"] for node in act.same] == same
+
+
 def test_the_label_around_a_clicked_control_is_an_acceptable_target():
     page = Recorder(body(element("LABEL", 1, element("INPUT_checkbox", 2, value=False), words("danger"))))
     page.click(2)
