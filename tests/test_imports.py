@@ -122,7 +122,7 @@ CORE = """
     agents.training.kinds.language agents.training.trained.card agents.training.unpacking
     evaluation.scores.judging evaluation.asking.definition evaluation.metrics evaluation.metrics.*
     evaluation.scanners evaluation.scanners.* evaluation.folds.dividing evaluation.folds.plotting
-    evaluation.folds.results
+    evaluation.folds.results evaluation.folds.kept evaluation.folds.sources evaluation.folds.telling
 """.split()
 SHELL = {
     "annotations.sample.campaigns",
