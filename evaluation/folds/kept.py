@@ -3,7 +3,6 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from evaluation.folds.results import DecidedFold, HeldOutStep
 
@@ -38,5 +37,9 @@ class KeptFolds:
                 self._end = stream.tell()
 
 
-def _decided(demonstrations: int, learned: int, steps: list[dict[str, Any]]) -> DecidedFold:
-    return DecidedFold(demonstrations, learned, tuple(HeldOutStep(**step) for step in steps))
+def _decided(demonstrations: int, learned: int, steps: list[dict[str, object]]) -> DecidedFold:
+    return DecidedFold(
+        demonstrations,
+        learned,
+        tuple(HeldOutStep(str(s["task"]), bool(s["seen"]), str(s["came"]), bool(s["known"])) for s in steps),
+    )

@@ -24,7 +24,7 @@ from agents.types import Decision
 from annotations.models import Conversation, Dataset, Split
 from evaluation.folds.dividing import Fold, divide, first_of_each
 from evaluation.folds.results import RIGHT, DecidedFold, HeldOutStep
-from evaluation.folds.sources import PEOPLE, SOURCES, Demonstration, content, demonstration, of_same_episode
+from evaluation.folds.sources import PEOPLE, SOURCES, ShownEpisode, content, shown_again, shown_episode
 from evaluation.scores.judging import Gold, judge
 
 RECIPE = "grounded"
@@ -69,22 +69,22 @@ class CrossValidation:
         self.tasks, self.folds = tasks, divide(tasks, division.folds, division.seed)
         measured = {pk: one for pk, one in shown[0].items() if one.source == PEOPLE and one.name in tasks}
         others = {pk: one for of in shown for pk, one in of.items() if one.source != PEOPLE or of is not shown[0]}
-        again = of_same_episode(others.values(), measured.values())
+        again = shown_again(others.values(), measured.values())
         apart = {pk: one for pk, one in others.items() if one not in again}
-        self._shown_in: dict[int, Demonstration] = measured | apart
+        self._shown_in: dict[int, ShownEpisode] = measured | apart
         self._measured = frozenset(measured)
 
-    def _shown(self, rows: SplitRows) -> dict[int, Demonstration]:
+    def _shown(self, rows: SplitRows) -> dict[int, ShownEpisode]:
         found = Conversation.objects.filter(pk__in=rows.conversation_ids).in_order()
         named = found.values_list("pk", "source_id", TASKS[self.division.by], "extra")
-        return {pk: demonstration(name, task, extra) for pk, name, task, extra in named}
+        return {pk: shown_episode(name, task, extra) for pk, name, task, extra in named}
 
     @cached_property
     def examples(self) -> list[Example]:
         """Every step that is measured or learned."""
         return [one for rows in self._rows for one in examples(rows) if _of(one) in self._shown_in]
 
-    def shows(self, example: Example) -> Demonstration:
+    def shows(self, example: Example) -> ShownEpisode:
         return self._shown_in[_of(example)]
 
     def held(self, fold: Fold) -> list[Example]:
@@ -101,7 +101,7 @@ class CrossValidation:
         taken = {_asked(one) for one in self.held(fold)}
         return [one for one in self.examples if _of(one) in chosen and _asked(one) not in taken]
 
-    def chosen(self, fold: Fold, limit: int | None) -> dict[int, Demonstration]:
+    def chosen(self, fold: Fold, limit: int | None) -> dict[int, ShownEpisode]:
         """The conversations that the fold learns from, by key."""
         unseen = {self.division.family(self.tasks[name]) for name in fold.unseen}
         found = {

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 PEOPLE, ORACLES, CORRECTIONS = SOURCES = ("people", "oracles", "corrections")
 OF_ORACLE, OF_CORRECTION = ("by", "oracle"), ("source", "human correction")  # how stored demonstrations say it
@@ -13,8 +12,8 @@ NOTED = re.compile(r' (?:backend_node_id|bounding_box_rect|has_handler|is_clicka
 
 
 @dataclass(frozen=True)
-class Demonstration:
-    """A conversation by its name, with its task, who made it and the seed of its pages, where that is known."""
+class ShownEpisode:
+    """What a conversation shows: its task, by whom, and the seed of its pages, where that is known."""
 
     name: str
     task: str
@@ -22,22 +21,22 @@ class Demonstration:
     seed: str = ""
 
     @property
-    def episodes(self) -> set[tuple[str, str, str]]:
-        """What names its episode: its own name and its seed, of its task."""
+    def names(self) -> set[tuple[str, str, str]]:
+        """What is the same of no other episode: its name and its seed, within its task."""
         return {("name", self.task, self.name)} | ({("seed", self.task, self.seed)} if self.seed else set())
 
 
-def demonstration(name: str, task: str, extra: Mapping[str, Any]) -> Demonstration:
+def shown_episode(name: str, task: str, extra: Mapping[str, object]) -> ShownEpisode:
     """A conversation as its row tells it. What says nothing of its source is by people, as what is imported is."""
     told = extra.items()
     source = ORACLES if OF_ORACLE in told else CORRECTIONS if OF_CORRECTION in told else PEOPLE
-    return Demonstration(name, task, source, str(extra.get("seed", "")))
+    return ShownEpisode(name, task, source, str(extra.get("seed", "")))
 
 
-def of_same_episode(demonstrations: Iterable[Demonstration], others: Iterable[Demonstration]) -> set[Demonstration]:
-    """Those that show an episode that one of the others shows, too."""
-    taken = {episode for other in others for episode in other.episodes}
-    return {one for one in demonstrations if one.episodes & taken}
+def shown_again(episodes: Iterable[ShownEpisode], others: Iterable[ShownEpisode]) -> set[ShownEpisode]:
+    """Those that one of the others is, too."""
+    taken = {name for other in others for name in other.names}
+    return {one for one in episodes if one.names & taken}
 
 
 def content(html: str) -> str:

@@ -20,7 +20,7 @@ from evaluation.folds.kept import KeptFolds
 from evaluation.folds.plotting import curve_svg
 from evaluation.folds.results import RIGHT, DecidedFold, HeldOutStep, share_of
 from evaluation.folds.running import CrossValidation, Division
-from evaluation.folds.sources import Demonstration, content, demonstration, of_same_episode
+from evaluation.folds.sources import ShownEpisode, content, shown_again, shown_episode
 from evaluation.folds.telling import lines
 from tests import factories
 from tests.evaluation.test_cross_validation import EACH, LEARNING, OF_TASK, record
@@ -40,14 +40,14 @@ CORRECTION = {"by": "person", "source": "human correction"}
     ],
 )
 def test_a_row_tells_who_showed_it(extra: dict[str, Any], source: str) -> None:
-    assert demonstration("a", "sail", extra).source == source
+    assert shown_episode("a", "sail", extra).source == source
 
 
 def test_one_episode_is_known_by_its_name_or_its_seed_within_its_task() -> None:
-    measured = [Demonstration("a-1", "a"), Demonstration("shown", "a", seed="7")]
-    again = [Demonstration("a-1", "a", "oracles"), Demonstration("a-7", "a", "oracles", "7")]
-    others = [Demonstration("a-1", "b"), Demonstration("b-7", "b", seed="7"), Demonstration("a-2", "a")]
-    assert of_same_episode([*again, *others], measured) == set(again)
+    measured = [ShownEpisode("a-1", "a"), ShownEpisode("shown", "a", seed="7")]
+    again = [ShownEpisode("a-1", "a", "oracles"), ShownEpisode("a-7", "a", "oracles", "7")]
+    others = [ShownEpisode("a-1", "b"), ShownEpisode("b-7", "b", seed="7"), ShownEpisode("a-2", "a")]
+    assert shown_again([*again, *others], measured) == set(again)
 
 
 def test_the_content_of_a_page_is_the_same_wherever_it_is_drawn_and_whoever_recorded_it() -> None:

@@ -4,7 +4,6 @@ import json
 import re
 from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
-from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
@@ -60,19 +59,27 @@ class Command(BaseCommand):
         self,
         *,
         dataset: str,
+        folds: int,
+        by: str,
+        limit_per_task: int | None,
         also: list[str],
+        sources: list[str],
+        kin: str,
+        seed: int,
+        changes: list[str],
         curve: list[int | None] | None,
         keep: Path | None,
         against: Path | None,
         plot: Path | None,
         as_json: bool,
-        **options: Any,
+        **_: object,
     ) -> None:
         before = _earlier(against) if against else {}
         try:
-            settings = changed(Settings(), changes_in(options["changes"]))
+            settings = changed(Settings(), changes_in(changes))
+            division = Division(folds, by, limit_per_task, seed, re.compile(kin).pattern, tuple(sources))
             others = [dataset_named(name) for name in also]
-            validation = CrossValidation(dataset_named(dataset), _division(options), settings, others)
+            validation = CrossValidation(dataset_named(dataset), division, settings, others)
             kept = KeptFolds(keep)
             points = [self._point(validation, kept, limit) for limit in curve or [None]]
         except (ValueError, re.error) as error:
@@ -138,13 +145,6 @@ def _add_data(parser: ArgumentParser) -> None:
         metavar="REGEX",
         help="of oracles, corrections and other datasets, leave out those whose name begins with the same match, too",
     )
-
-
-def _division(options: dict[str, Any]) -> Division:
-    """Raises re.error."""
-    kin = re.compile(options["kin"]).pattern
-    sources = tuple(options["sources"])
-    return Division(options["folds"], options["by"], options["limit_per_task"], options["seed"], kin, sources)
 
 
 def _limit(text: str) -> int | None:
