@@ -7,6 +7,7 @@ reason.
 """
 
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +36,8 @@ DOMAIN = "miniwob"
 MAX_EPISODE_BYTES = 64 << 20  # the largest recorded one has 15 MB
 NOT_SOLVED = "task not solved"
 NO_STATES = "no states"
+LOST_WORD = "a word is missing in the instruction"
+GAP = re.compile(r"\S {2,}\S")  # "Click on the  colored box.": where the recorder lost the colour
 SOURCE_FIELDS = ("collection", "fields", "rawReward", "reward")  # kept for export
 
 
@@ -74,6 +77,8 @@ def _readable(episode: Any, file: Path, name: str, place: str) -> Readable:
         return SkippedRecord(name, place, NOT_SOLVED)
     if not episode["states"]:
         return SkippedRecord(name, place, NO_STATES)
+    if GAP.search(episode["utterance"]):
+        return SkippedRecord(name, place, LOST_WORD)
     try:
         return _conversation(episode, file, place)
     except Unconvertible as reason:

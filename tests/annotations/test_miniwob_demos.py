@@ -142,6 +142,7 @@ def test_files_are_read_by_name_and_the_counts_beside_them_are_no_episodes(tmp_p
     [
         ({"rawReward": -1}, miniwob_demos.NOT_SOLVED),
         ({"rawReward": 0.5}, miniwob_demos.NOT_SOLVED),
+        ({"utterance": "Click on the  colored box."}, miniwob_demos.LOST_WORD),
         ({"states": []}, miniwob_demos.NO_STATES),
         ({"states": login_states()[:1]}, miniwob_events.NO_STEPS),
     ],
