@@ -34,16 +34,16 @@ def judged_now(learned: LearnedPart | None = None) -> list[JudgedControl]:
         return list(judged_controls(packaged_controls(), read, learned))
 
 
-RULES = {"odd": (0.95, 0.05), "develop": (0.95, 0.05), "held": (0.86, 0.085), "learn": (0.97, 0.03)}
-RULES["test"] = (0.93, 0.043)
-LEARNED = RULES | {"held": (0.96, 0.085), "test": (0.96, 0.069)}
+RULES = {"odd": (0.99, 0.01), "develop": (0.99, 0.02), "held": (0.92, 0.06), "learn": (0.97, 0.03)}
+RULES |= {"former": (0.97, 0.03), "taught": (0.95, 0.02), "test": (0.98, 0.03)}
+LEARNED = RULES | {"held": (0.96, 0.06), "former": (0.99, 0.03), "taught": (0.99, 0.02), "test": (0.99, 0.04)}
 
 
 @pytest.mark.parametrize("how", ["by_rules", "judged"])
 def test_it_holds_what_docs_say_and_no_less(how: str, request: pytest.FixtureRequest) -> None:
     """What nobody read who made the rules is the measure: a rule that loses some of it is noticed here."""
     parts = controls_report(request.getfixturevalue(how))["parts"]
-    sizes = {"odd": 320, "develop": 160, "held": 160, "learn": 320, "test": 320}
+    sizes = {"odd": 320, "develop": 160, "held": 160, "learn": 320, "former": 320, "taught": 320, "test": 320}
     assert {name: found["controls"] for name, found in parts.items()} == sizes
     for name, (recall, alarms) in (RULES if how == "by_rules" else LEARNED).items():
         agreed = parts[name]["agreed"]
