@@ -13,6 +13,8 @@ from annotations.work.decompose.cuts import CutPart, SeenStep, each_clause_once
 # Replies are foreign: this does not look twice at the same characters.
 _RANGES = re.compile(r"(?<!\d)(\d{1,4})(?!\d)(?:\s?[-–]\s?(\d{1,4})(?!\d))?")
 
+_NO_NUMBERS = re.compile(r"[^][\d\s\",–-]")
+
 ProposedParts = list[dict[str, Any]]
 
 
@@ -69,13 +71,10 @@ def _by_number(
 
 def _numbers(told: Any) -> list[int]:
     """Numbers as models write them: in a list, as texts, alone, or as "2-4"."""
-    if isinstance(told, list):
-        return [number for one in told for number in _numbers(one)]
-    ranges = _RANGES.findall(told) if isinstance(told, str) else [(str(told), "")]
-    try:
-        return [number for first, last in ranges for number in range(int(first), int(last or first) + 1)]
-    except ValueError as error:
-        raise BadProposal(f"{json.dumps(told)} is no number of a clause") from error
+    text = json.dumps(told, ensure_ascii=False)
+    if told != [] and (not told or _NO_NUMBERS.search(text)):
+        raise BadProposal(f"{text[:80]} is no number of a clause")
+    return [number for first, last in _RANGES.findall(text) for number in range(int(first), int(last or first) + 1)]
 
 
 def read_rewrites(text: str, steps: list[int]) -> ProposedParts:
