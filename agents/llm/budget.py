@@ -9,6 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from typing import Protocol
 
+from agents.llm.deadline import OutOfTime, answered_within
 from agents.llm.errors import BudgetExceeded, LlmError, NotConfigured
 from agents.llm.protocol import Llm, Reply, Request, estimate
 from agents.llm.tokens import counter
@@ -48,7 +49,8 @@ class Budget(Protocol):
 
 class BudgetedLlm:
     """`llm` within a budget. The first request that does not fit stops the call: it and all later ones get
-    BudgetExceeded and are not sent, those that run are waited for and counted. `advice` says how to raise a limit.
+    BudgetExceeded and are not sent, those that run are waited for and counted. Where a limit on time is reached before
+    they end they are given up, and get it too. `advice` says how to raise a limit.
 
     NotConfigured when there is a limit on money but no prices.
     """
@@ -78,18 +80,29 @@ class BudgetedLlm:
                     group = self._book(requests, following)
                     if not group:
                         break
-                    running[pool.submit(copy_context().run, self._llm.complete, [requests[i] for i in group])] = group
+                    left = self._left(clock)
+                    sent = [requests[i] for i in group]
+                    running[pool.submit(copy_context().run, self._within, left, sent)] = group
                     following += len(group)
                 if not running:
                     break
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    answers |= self._settle(future, running.pop(future), clock)
+                    answers |= self._settle(future, running.pop(future), requests, clock)
         finally:  # on an interrupt, too: what runs keeps its booking
             pool.shutdown(wait=False, cancel_futures=True)
         if following < len(requests):
             limits, spent = self._budget.limits(), self._budget.spent()
             answers |= {i: self._refusal(requests[i], limits, spent) for i in range(following, len(requests))}
         return [answers[i] for i in range(len(requests))]
+
+    def _left(self, clock: "_Clock") -> float | None:
+        """The seconds that the limit on time leaves; None without one."""
+        most = self._budget.limits().seconds
+        return None if most is None else most - self._budget.spent().seconds - clock.elapsed
+
+    def _within(self, seconds: float | None, requests: list[Request]) -> list[Reply | LlmError]:
+        with answered_within(seconds):
+            return self._llm.complete(requests)
 
     def _book(self, requests: list[Request], first: int) -> dict[int, Spent]:
         """Book the next batch of requests, or as many of them as fit."""
@@ -101,12 +114,23 @@ class BudgetedLlm:
             group[index] = booking
         return group
 
-    def _settle(self, future: Running, group: dict[int, Spent], clock: "_Clock") -> dict[int, Reply | LlmError]:
+    def _settle(
+        self, future: Running, group: dict[int, Spent], requests: list[Request], clock: "_Clock"
+    ) -> dict[int, Reply | LlmError]:
         answers = future.result()
         used = sum((answer.usage for answer in answers), Usage())
         booked = sum(group.values(), Spent())
         self._budget.add(-booked + Spent(used.tokens, used.cost, clock.lap()))
-        return dict(zip(group, answers, strict=True))
+        given = dict(zip(group, answers, strict=True))
+        if any(isinstance(answer, OutOfTime) for answer in answers):
+            limits, spent = self._budget.limits(), self._budget.spent()
+            late = {
+                i: self._refusal(requests[i], limits, spent) for i, one in given.items() if isinstance(one, OutOfTime)
+            }
+            for index, refusal in late.items():
+                refusal.usage = given[index].usage
+            given |= late
+        return given
 
     def _most(self, request: Request) -> Spent:
         most = estimate(request, self.info.prices)
@@ -131,6 +155,10 @@ class _Clock:
 
     def __init__(self) -> None:
         self._mark = time.monotonic()
+
+    @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self._mark
 
     def lap(self) -> float:
         now = time.monotonic()

@@ -18,11 +18,13 @@ import httpx2
 import openai
 
 from agents.llm.addresses import ErrorBody, PublicTransport, trusted
+from agents.llm.deadline import OutOfTime, is_over, seconds_left
 from agents.llm.errors import BadReply, LlmError, NotConfigured, RateLimited, RequestRefused, Unreachable
 from agents.llm.usage import Prices, Usage
 
 logger = logging.getLogger(__name__)
 LARGEST_ANSWER = 50_000_000  # bytes
+SHORTEST_WAIT = 0.1  # seconds for an attempt that begins just before time is up
 CONNECT_SECONDS = 10.0
 
 
@@ -125,7 +127,7 @@ class Calls:
         answers = 0
         for number in range(1, self.endpoint.attempts + 1):
             with self._places:
-                outcome = attempt()
+                outcome = Failure(OutOfTime(), passing=False) if is_over() else attempt()
             if not isinstance(outcome, Failure):
                 answered: R = replace(cast(Any, outcome), usage=outcome.usage + wasted)
                 return answered
@@ -135,10 +137,13 @@ class Calls:
             answers += isinstance(error, BadReply)
             wait = self._wait(number, outcome.asked_wait)
             last = number == self.endpoint.attempts or answers == self.endpoint.answers
+            if is_over():
+                return error if isinstance(error, OutOfTime) else OutOfTime(str(error), wasted)
             if not outcome.passing or last or wait > self.endpoint.longest_wait:
                 break
             logger.info("Attempt %d of %d failed, next in %.1f s: %s", number, self.endpoint.attempts, wait, error)
-            if stop.wait(wait):
+            left = seconds_left()
+            if stop.wait(wait if left is None else min(wait, max(0.0, left))):
                 break
         return error
 
@@ -154,7 +159,7 @@ class Calls:
         try:
             for chunk in response.iter_bytes():
                 content += chunk
-                if time.monotonic() - started > self.endpoint.timeout or len(content) > LARGEST_ANSWER:
+                if time.monotonic() - started > self.endpoint.timeout or is_over() or len(content) > LARGEST_ANSWER:
                     limits = f"{self.endpoint.timeout:g} s and {LARGEST_ANSWER:,} bytes"
                     raise BadReply(f"it did not end within {limits}", usage)
         except httpx2.TimeoutException:
@@ -162,6 +167,13 @@ class Calls:
         except httpx2.HTTPError as error:
             raise BadReply(f"it was cut off: {error}", usage) from None
         return content
+
+    @property
+    def timeout(self) -> httpx2.Timeout:
+        """How long an attempt that begins now may be silent."""
+        left = seconds_left()
+        most = self.endpoint.timeout if left is None else min(self.endpoint.timeout, max(left, SHORTEST_WAIT))
+        return httpx2.Timeout(most, connect=min(CONNECT_SECONDS, most))
 
     def failure(self, error: BadReply | openai.APIError | httpx2.HTTPError) -> Failure:
         """Turn the error of an attempt into a `Failure`: why it failed, and whether another attempt may succeed."""

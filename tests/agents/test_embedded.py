@@ -11,6 +11,7 @@ import pytest
 
 from agents.generators.embedded import EmbeddedGenerator, Room, fitted
 from agents.llm import connection, embedded
+from agents.llm.deadline import OutOfTime, answered_within
 from agents.llm.embedded import CONTEXT, SMOLLM2, EmbeddedLlm
 from agents.llm.errors import LlmError, NotConfigured
 from agents.llm.protocol import GREEDY, Message, Reply, Request, Sampling
@@ -160,6 +161,21 @@ def test_samples_follow_the_seed_whatever_else_is_asked(llm) -> None:
     crossed = (first & again_second).total() + (second & again_first).total()
     assert same >= 6, (first, again_first, second, again_second)
     assert same > 2 * crossed, (first, again_first, second, again_second)
+
+
+@pytest.mark.slow
+def test_what_has_not_ended_when_time_is_up_is_given_up_and_the_next_is_answered_as_ever(llm) -> None:
+    short, long = request("Say yes.", max_tokens=2), request("Tell a long story of a fox.", max_tokens=6_000)
+    (alone,) = llm.complete([short])
+    with answered_within(6):
+        first, second = llm.complete([short, long])
+    assert isinstance(first, Reply)
+    assert isinstance(second, OutOfTime)
+    with answered_within(-1):
+        assert isinstance(llm.complete([short])[0], OutOfTime)
+    with answered_within(600):
+        (again,) = llm.complete([short])
+    assert again.texts == alone.texts == first.texts
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """Every recipe from end to end: real rows, real tiny weights, a real HTTP endpoint."""
 
+import itertools
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from annotations.models import Dataset, Rationale, Split, Step
 from evaluation.models import Study
 from evaluation.studies import running
 from tests import factories
-from tests.agents.llm_server import LlmServer, serve
+from tests.agents.llm_server import LlmServer, good, serve
 from tests.evaluation.recipe_world import make_workflows, reply, tiny_weights
 from tests.evaluation.test_walks import (
     BEGINS,
@@ -191,6 +193,30 @@ def test_a_budget_stops_a_study_cleanly_and_raising_it_goes_on(dataset, weights,
     running.run_inline(study)
     assert study.runs.get().state == Run.State.DONE
     assert len(endpoint.requests) - asked <= stopped.step_count - stored, "what was answered is not asked again"
+
+
+def test_a_limit_on_time_holds_within_a_batch_and_keeps_what_was_answered(
+    dataset, weights, endpoint, hash_encoder
+) -> None:
+    """Of six steps asked about together, two are answered; the others would take far longer than there is time."""
+    places = itertools.count()
+    endpoint.reply = lambda body: good(reply(body), delay=0 if next(places) < 2 else 60)
+    begun = time.monotonic()
+    study = running.create_study(
+        user=None,
+        dataset=dataset,
+        recipes=["bare"],
+        splits=[Split.TEST_TASK],
+        overrides={"rank.model": str(weights["cross_encoder"]), "batch_size": "6"},
+        publish=False,
+        budget={"seconds": 4},
+    )
+    running.run_inline(study)
+    stopped = study.runs.get()
+    assert time.monotonic() - begun < 50
+    assert (stopped.state, stopped.steps.count()) == (Run.State.CANCELLED, 2)
+    assert "limit of 4 seconds is reached" in stopped.error
+    assert "Not decided are 4 of the last 6 steps: turn " in stopped.error
 
 
 @pytest.mark.slow
