@@ -29,6 +29,12 @@ NOTHING = "would change nothing in"
         ("cot", "imagine.predicts=page", "imagine.predicts", "imagine.kind=world_model"),
         ("wma", "imagine.kind=value_only imagine.depth=2", "imagine.depth", "imagine.kind=world_model"),
         (
+            "wma",
+            "preset=corrected imagine.loop=mind2web",
+            "imagine.loop",
+            "preset=faithful, or .*: elsewhere leave it out",
+        ),
+        (
             "deberta",
             "plan.temperature=1",
             "plan.temperature",
@@ -375,6 +381,19 @@ MIXTURES: list[dict[str, str]] = [
     {"plan.backend": "endpoint", "recall.memory": "multifaceted", "recall.rationales": "stored"},
     {"recall.workflows": "environment", "recall.induction": "online"},
 ]
+
+
+@pytest.mark.parametrize(
+    ("loop", "quirk"),
+    [("webarena", "wq21_stop_wins"), ("mind2web", "wq22_imagines_every_sample")],
+)
+def test_a_loop_counts_in_any_preset_once_a_quirk_of_it_is_set_as_its_refusal_says(loop, quirk) -> None:
+    changes = {"preset": "corrected", "imagine.loop": loop, f"quirks.{quirk}": "true"}
+    varied = checking.vary(RECIPES["wma"], changes)
+    assert {"imagine.loop", f"quirks.{quirk}"} <= checking.read_by(varied)
+    (other,) = {"webarena", "mind2web"} - {loop}
+    with pytest.raises(ValueError, match=f"quirks.{quirk} would change nothing in wma: it needs imagine.loop={loop}"):
+        checking.vary(RECIPES["wma"], {**changes, "imagine.loop": other})
 
 
 def test_what_the_kinds_read_is_declared() -> None:

@@ -39,7 +39,10 @@ def idle(recipe: Recipe) -> dict[str, str]:
         quirks.wq23_takes_sample_of_that_place,
         read_otherwise,
     )
-    wanted = "a quirk of one of the two, or preset=faithful with imagine.value=progress"
+    wanted = (
+        f"preset=faithful, or {' or '.join((*WEBARENA_QUIRKS, *MIND2WEB_QUIRKS))}=true, as the two loops differ in "
+        "these quirks alone and, in preset=faithful, in how imagine.value=progress is read: elsewhere leave it out"
+    )
     few = "imagine.loop=webarena or quirks.wq22_imagines_every_sample=false"
     return (
         unless(any(published), wanted, "imagine.loop")
