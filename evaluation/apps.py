@@ -35,13 +35,15 @@ class EvaluationConfig(AppConfig):
         jobs.RUNNERS.update(explaining_jobs.RUNNERS)
         running.shard_task = tasks.run_shard
         stopping.watched = lambda: (
-            Job.objects.at_desks().hold_up_work() or Shard.objects.just_watched().exists() or sample.urgent_waits()
+            Job.objects.at_desks().hold_up_work()
+            or Shard.objects.just_watched().for_this_process().exists()
+            or sample.urgent_waits()
         )
         counting.count_task = tasks.count_reviews
         recipes.scored = of_recipe
         file.notes_of = noting.NumberedReview.notes_of
         runs.study_of = Study.objects.newest_of
-        runs.waits_for = lambda run: Shard.objects.filter(run=run).workers_text()
+        runs.waits_for = lambda run: Shard.objects.filter(run=run).waits_text()
         lessons.collect = collecting.Teaching.lessons_of
         judged.OF_STEPS.append((RiskLabel.objects.all(), "risk labels"))
         mail.SOURCES[telling.REVIEW.kind] = telling.REVIEW

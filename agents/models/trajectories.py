@@ -149,8 +149,10 @@ class Trajectory(models.Model):
         self.save(update_fields=["state", "step_count", "updated_at"])
 
     def waits_text(self) -> str:
-        """Before its first step: how long it waits for a worker, and for what; "" after it, or where nobody tells."""
-        return runs.waits_for(self.run) if self.state == self.State.WAITING and runs.waits_for else ""
+        """How long it waits for a worker, and for what: before its first step, and of an episode between its steps,
+        too. "" where nobody tells, or a worker has it."""
+        awaits = self.state == self.State.WAITING or (self.state == self.State.RUNNING and self.run.dataset.is_live)
+        return runs.waits_for(self.run) if awaits and runs.waits_for else ""
 
     def end_episode(self, lost: bool = False) -> None:
         """Mark the episode as done and count it in the run; `lost`: it has no outcome, and its last step says why."""

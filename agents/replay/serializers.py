@@ -66,7 +66,7 @@ class TrajectoryStepsSerializer(serializers.Serializer):
     trajectory = serializers.IntegerField()
     state = serializers.ChoiceField(choices=Trajectory.State.choices)
     run_state = serializers.ChoiceField(choices=Run.State.choices)
-    waits = serializers.CharField(help_text="Before its first step: how long it waits for a worker, and for what.")
+    waits = serializers.CharField(help_text="How long it waits for a worker, and for what; empty where one has it.")
     step_count = serializers.IntegerField(help_text="Steps that the trajectory has when complete.")
     stored = serializers.IntegerField(help_text="Steps decided so far.")
     turns = OutlineTurnSerializer(

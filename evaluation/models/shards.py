@@ -16,7 +16,8 @@ from agents.runs import events
 from annotations.hosts.identity import shown
 from annotations.models import Conversation, Job, Leased, LeasedQuerySet
 from annotations.models.jobs.worker_leases import WAITING_SECONDS, is_at_work, owner_name
-from annotations.shown_progress import ago_text
+from annotations.shown_progress import ago_text, span_text
+from annotations.text.amounts import amount
 
 TELL_AGAIN = timedelta(minutes=2)  # one that waits longer than this gets another message
 WATCHED_FOR = timedelta(minutes=2)  # somebody who looks does not wait longer
@@ -157,6 +158,21 @@ class ShardQuerySet(LeasedQuerySet["Shard"]):
         first = self.waiting().order_by("created_at").first()
         return first.worker_text(turn_is_told=turn_is_told) if first else ""
 
+    def waits_text(self) -> str:
+        """For who looks at an episode of these shards that no worker has now: how long it waits, for what, and what
+        would help; "" where one has it, or where nothing but people is waited for."""
+        if self.filter(state=Shard.State.RUNNING).exists():
+            return ""
+        first = self.waiting().exclude(awaits_people("run")).order_by("created_at").first()
+        if first is None:
+            return ""
+        if not (works := first.works_of_others()):
+            return first.worker_text()
+        busy = f"{amount(len(works), 'worker')} at work on {', '.join(dict.fromkeys(works))}"
+        is_next = self.model.objects.watched().filter(pk=first.pk).exists()
+        turn = "goes on after the steps at hand" if is_next else "its turn comes after what waits longer"
+        return f"{first.waited_text()}: {busy}; {turn}; one more worker would begin at once (GPU_PROCESSES)"
+
 
 class Shard(Leased):
     """Some conversations of a run: what one worker does under one lease. Results are stored per batch of steps."""
@@ -194,6 +210,11 @@ class Shard(Leased):
             drive = Drive.objects.thinking().filter(trajectory__run=self.run_id).first()
             return f"{drive.words if drive else 'waits for a decision'}; its worker does other work meanwhile"
         return super().worker_text(turn_is_told=turn_is_told)
+
+    def waited_text(self) -> str:
+        """Since when it waits for a worker, in words."""
+        since = self.heartbeat_at or self.created_at
+        return f"waiting for {span_text((timezone.now() - since).total_seconds())}"
 
     def tell(self, phase: str, *, loaded: bool = False) -> None:
         """Store what the worker does now, and whether its models are loaded; nothing where another has taken the shard

@@ -1,13 +1,14 @@
 """While an agent waits for its person to say something, its worker does what else waits; once they have said it, the
 worker comes back before all else."""
 
+import re
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
 from agents.guard.policy import Risk
-from agents.models import Drive, HeldStep, Run
+from agents.models import Drive, HeldStep, Run, Trajectory
 from agents.training.prepare.ahead import WorkQueue
 from annotations.jobs import stopping
 from annotations.models import Role
@@ -108,3 +109,24 @@ def test_it_is_not_counted_among_what_comes_first(talked: Shard, other: Run) -> 
     assert not WorkQueue().before(other)
     Drive.objects.all().delete()
     assert WorkQueue().before(other).runs == 1
+
+
+def test_who_looks_at_it_is_told_why_nothing_happens(talked: Shard, other: Run) -> None:
+    episode = talked.run.trajectories.get()
+
+    def waits() -> str:
+        return Trajectory.objects.get(pk=episode.pk).waits_text()
+
+    Trajectory.objects.filter(pk=episode.pk).update(state=Trajectory.State.RUNNING)
+    assert waits() == "", "it waits for her"
+    drive = Drive.objects.get()
+    drive = Drive.objects.take(drive.trajectory, drive.person, Drive.State.PAUSED)
+    drive.say(str(drive.lease_token), "Wave again.")
+    assert waits().startswith("waits to go on, last worked on")
+    assert "no worker has taken it" in waits()
+    Shard.objects.claim(other.shards.get().pk)
+    Shard.objects.filter(pk=talked.pk).update(heartbeat_at=timezone.now() - timedelta(seconds=12))
+    busy = "1 worker at work on the steps of another run; goes on after the steps at hand; one more worker would begin"
+    assert re.fullmatch(rf"waiting for \d+ s: {busy} at once \(GPU_PROCESSES\)", waits())
+    Shard.objects.claim(talked.pk)
+    assert waits() == "", "a worker has it"

@@ -236,13 +236,20 @@ class Leased(Loading):
     def _why(self, turn_is_told: bool) -> str:
         """The end of a sentence about a waiting row: what the workers of its queue do, or that there seem to be none.
         Only the kind of that work is said, as it may be another project's."""
-        for model in Leased.__subclasses__():
-            held = model._default_manager.filter(state=self.State.RUNNING, lease_until__gt=Now())
-            if work := next((row.work for row in held if row.queue == self.queue), ""):
-                return "" if turn_is_told else f"; its turn comes after {work}"
+        if at_work := self.works_of_others():
+            return "" if turn_is_told else f"; its turn comes after {at_work[0]}"
         if Worker.objects.takes(self.queue):
             return "; a worker is about to go on with what waits"
         return ": workers are starting" if is_starting(self.queue) else NOBODY
+
+    def works_of_others(self) -> list[str]:
+        """What the workers of its queue are at, each with an article."""
+        return [
+            row.work
+            for model in Leased.__subclasses__()
+            for row in model._default_manager.filter(state=self.State.RUNNING, lease_until__gt=Now())
+            if row.queue == self.queue and row != self
+        ]
 
     @property
     def queue(self) -> str:

@@ -1,6 +1,6 @@
 // What the person who types for the user says to the agent: the next instruction, an answer, or that it is over.
 import { make } from "../shared/elements.js";
-import { AWAITED } from "./store.js";
+import { sentence } from "./store.js";
 
 /** @typedef {import("./drive.js").Drive} Drive */
 
@@ -37,7 +37,7 @@ export class ConverseBox {
     if (said && (await this.bar.say("say", said))) this.input.value = "";
   }
 
-  /** @param {Drive | null} drive @param {boolean} grows @param {"worker" | "agent" | ""} awaits before the first step */
+  /** @param {Drive | null} drive @param {boolean} grows @param {string} awaits what must come before the agent goes on, in words */
   show(drive, grows, awaits) {
     const mine = drive !== null && drive.stands && drive.person === this.me ? drive : null;
     // Who has acted while the agent waits for words says them then: it is not handed back without any.
@@ -46,9 +46,9 @@ export class ConverseBox {
     for (const one of [this.input, this.send, ...this.ends]) one.disabled = !own;
     const { waits, question } = own?.typed ?? { waits: "", question: "" };
     const asks = waits === "answer" ? question : "";
-    const driven = drive ? `${drive.words[0].toUpperCase()}${drive.words.slice(1)}.` : AT_IT;
+    const driven = drive ? sentence(drive.words) : AT_IT;
     const next = waits && question ? `${question} What is next?` : "What is next?";
-    this.question.textContent = asks || (own ? next : awaits ? AWAITED[awaits] : driven);
+    this.question.textContent = asks || (own ? next : awaits || driven);
     this.question.classList.toggle("asked", Boolean(asks));
     this.input.placeholder = asks ? "Your answer" : "Say something as the user …";
     if (waits && document.activeElement === document.body) this.input.focus();

@@ -92,19 +92,19 @@ export class DriveBar {
 
   /**
    * @param {Drive | null} drive
-   * @param {{grows: boolean, awaits: string, steps: number, byPeople: number, atEnd: boolean, kept: Kept | null}} episode
-   * `awaits`: what must come before the agent drives; `atEnd`: nothing earlier is looked at; `kept`: as a demonstration
+   * @param {{grows: boolean, awaits: string, waits: string, steps: number, byPeople: number, atEnd: boolean, kept: Kept | null}} episode
+   * `awaits`: what must come before the agent drives; `waits`: for a worker, in words; `atEnd`: nothing earlier is looked at; `kept`: as a demonstration
    */
-  show(drive, { grows, awaits, steps, byPeople, atEnd, kept }) {
+  show(drive, { grows, awaits, waits, steps, byPeople, atEnd, kept }) {
     this.drive = drive;
     if (!drive) this.token = "";
     else if (drive.person === this.options.me && grows) this.#come(drive);
     const share = steps ? `human share ${byPeople} of ${amount(steps, "step")}` : "";
-    const key = JSON.stringify([drive, grows, awaits, share, this.token, atEnd, kept]);
+    const key = JSON.stringify([drive, grows, awaits, waits, share, this.token, atEnd, kept]);
     if (key === this.shown) return;
     this.shown = key;
     this.bar.hidden = !grows && !byPeople;
-    if (!this.bar.hidden) this.#showBar(grows, awaits, share, kept);
+    if (!this.bar.hidden) this.#showBar(grows, awaits, waits, share, kept);
     this.#showRemote(atEnd);
   }
 
@@ -131,8 +131,8 @@ export class DriveBar {
     else /** @type {HTMLElement | null} */ (this.remote.querySelector(".finish input"))?.focus();
   }
 
-  /** @param {boolean} grows @param {string} awaits @param {string} share @param {Kept | null} kept */
-  #showBar(grows, awaits, share, kept) {
+  /** @param {boolean} grows @param {string} awaits @param {string} waits @param {string} share @param {Kept | null} kept */
+  #showBar(grows, awaits, waits, share, kept) {
     const { drive } = this;
     const own = this.isMine;
     const waited = drive?.typed.waits && drive.person === this.options.me && !this.isDriving;
@@ -150,11 +150,11 @@ export class DriveBar {
               : "You have paused the agent"
             : drive.words[0].toUpperCase() + drive.words.slice(1);
     const more = !drive
-      ? ""
+      ? waits
       : !drive.stands
-        ? `as soon as ${drive.shows ? "a worker has opened the page" : "the agent stands still"}`
+        ? `as soon as ${drive.shows ? "a worker has opened the page" : "the agent stands still"}${waits && ` · ${waits}`}`
         : drive.is_acting
-          ? "acting…"
+          ? waits || "acting…"
           : this.isDriving && drive.typed.waits
             ? "say what is next when you are done"
             : drive.proposed

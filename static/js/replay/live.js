@@ -144,6 +144,7 @@ export class LiveFeed {
     if (store.state === "done") return this.onStatus("as it was decided", "running");
     if (store.awaits === "agent") return this.onStatus("live · loading the agent", "running");
     if (store.awaits === "worker") return this.onStatus(`live · ${store.waits || "waits for a worker"}`, "running");
+    if (store.waits) return this.onStatus(`live · ${store.waits}`, "running");
     this.onStatus(this.newestAt === null ? "live" : `live · ${ago(performance.now() - this.newestAt)}`, "running");
   }
 }

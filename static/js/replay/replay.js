@@ -8,7 +8,7 @@ import { ConversationPane, FilmStrip } from "./conversation.js";
 import { LiveFeed } from "./live.js";
 import { SnapshotPane, TABS } from "./snapshot.js";
 import { SidePane } from "./side.js";
-import { AWAITED, ReplayStore } from "./store.js";
+import { ReplayStore, sentence } from "./store.js";
 import { QuestionList } from "./questions.js";
 import { ReviewBar } from "./review.js";
 import { ConverseBox } from "./converse.js";
@@ -280,7 +280,7 @@ function onSteps(added) {
 /** Why a step of a live episode has no page yet; "" for one that is decided, or that nothing decides any more. @param {number} seq */
 function awaited(seq) {
   if (!data.live || store.rows.has(seq) || store.isOver || store.isStopped) return "";
-  return AWAITED[store.awaits || "step"];
+  return store.awaited;
 }
 
 /** Who drives an episode; the keys are there while it goes on, for those who may stop it. */
@@ -290,12 +290,13 @@ function showDrive() {
   drive.show(store.drive, {
     grows,
     awaits: store.awaits,
+    waits: store.waits,
     steps: store.rows.size,
     byPeople: store.byPeople,
     atEnd: following || current > store.complete,
     kept: store.kept,
   });
-  talk?.show(store.drive, grows, store.awaits);
+  talk?.show(store.drive, grows, store.awaits ? store.awaited : sentence(store.waits));
   if (!grows || !data.decides || !data.gold) return;
   for (const [spec, label, run] of drive.commands) bind(spec, label, run, { group: "Who drives" });
 }

@@ -22,13 +22,18 @@ import { call } from "../shared/server.js";
 /** @typedef {"ok" | "bad" | "done" | "running" | "pending"} StepState */
 
 /** What a live step without a page waits for, in words. */
-export const AWAITED = {
+const AWAITED = {
   worker: "Waits for a worker, which opens the browser.",
   agent: "The agent is being loaded; then the browser opens.",
   step: "This step is not decided yet: its page is shown then.",
 };
 const KEPT_DETAILS = 80;
 const VIEW_SECONDS = 240; // signed page addresses live for at least five minutes
+
+/** @param {string} words */
+export function sentence(words) {
+  return words && `${words[0].toUpperCase()}${words.slice(1)}.`;
+}
 
 export class ReplayStore {
   /** @param {{turns: TurnOutline[], progress: StoredSteps, url: string, together: number}} data `together`: how many
@@ -74,6 +79,12 @@ export class ReplayStore {
   get awaits() {
     if (this.state !== "waiting" || this.isOver || this.isStopped) return "";
     return this.runState === "running" || this.runState === "done" ? "agent" : "worker";
+  }
+
+  /** What is waited for before the first step is decided, or between steps where no worker has the episode: in words. */
+  get awaited() {
+    const said = AWAITED[this.awaits || "step"];
+    return this.awaits === "worker" && this.waits ? `${said} ${sentence(this.waits)}` : said;
   }
 
   /** Take stored steps and the state; returns the sequence numbers that are new. Of an episode `turns` tells how many
