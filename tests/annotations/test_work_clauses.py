@@ -184,6 +184,22 @@ def test_tasks_may_have_one_clause_or_nearly_one():
     assert session_states([(SHOES, [f"{SHOES} {blue}"]), (blue, [blue])]) == [[""], ["doubled"]]
 
 
+def test_a_task_that_differs_in_one_word_is_not_asked_for_by_a_part_of_another():
+    """Its own part says less of the first than it has words in common with the second."""
+    first = (
+        "Order ramipril and the inhaler for two months at Bridge Chemist and text 07700 555 204 when they are ready."
+    )
+    second = "Order cetirizine at Bridge Chemist."
+    tasks = [RecordedTask(first, (1, 2)), RecordedTask(second, (3,))]
+    said = {
+        1: "Order ramipril and the inhaler for two months at Bridge Chemist.",
+        2: "Text me when the medicines are ready.",
+    }
+    assert [one.state for task in covered(tasks, said | {3: second}) for one in task] == ["", ""]
+    again = said | {1: f"{said[1]} {second}", 3: second}
+    assert [one.state for task in covered(tasks, again) for one in task] == ["", "doubled"]
+
+
 def test_a_part_that_says_a_clause_twice_doubles_it():
     assert states(SHOES, f"{SHOES} {SHOES}") == ["doubled"]
     assert states(f"{SHOES} {HOTEL}", SHOES, f"{HOTEL} book a hotel room in Oslo") == ["", "doubled"]

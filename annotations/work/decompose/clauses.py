@@ -180,12 +180,14 @@ def _best(own: Mapping[int, SpokenPart], clause: str) -> int | None:
 
 
 def _asked(clause: Clause, standing: int | None, spoken: Mapping[int, SpokenPart], own: Sequence[int]) -> Clause:
-    """The clause with the parts that ask for it, in order; one that asks for it twice comes twice."""
+    """The clause with the parts that ask for it, in order; one that asks for it twice comes twice. A part of another
+    task has to say all of it: tasks differ in one word ("Order cetirizine at Bridge Chemist")."""
     short = is_short(clause.text)
     again = [
         step
         for step, part in spoken.items()
         if part.repeats(clause.text, alone=step == standing or (short and step not in own))
+        and (step in own or part.share(clause.text) == 1.0)
     ]
     if standing is None:
         return replace(clause, parts=tuple(again) if len(again) > 1 else ())
