@@ -105,10 +105,10 @@ def test_what_is_not_green_is_named_with_its_reasons_and_takes_all_others_with_i
     items = [opened(rewrite) for rewrite in rewrites]
     found = concerns(verifier, campaign)
     assert found[items[0]] == []
-    assert "1 doubled clause" in found[items[1]]
-    assert "1 uncovered clause" in found[items[2]]
+    assert f"1 doubled clause: {whole}" in found[items[1]]
+    assert f"1 uncovered clause: {whole}" in found[items[2]]
     assert any("warning" in one for one in found[items[2]])
-    assert found[items[3]] == ["1 open comment"]
+    assert found[items[3]] == ["1 open comment: Is the size said anywhere?"]
     assert found[items[4]] == ["in round 2: look at what was mended"]
     for item in items[1:]:
         with pytest.raises(StaleWork, match="nothing was accepted"):

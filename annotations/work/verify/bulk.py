@@ -47,15 +47,15 @@ class CheckedItem:
         subject = item.subject
         assert subject is not None  # a constraint of the table
         desk = open_desk(subject, user)
-        states = [clause["state"] for task in clauses(desk) for clause in task]
+        asked = [(clause["state"], clause["text"]) for task in clauses(desk) for clause in task]
         about = [one for one in item.session.open_threads() if one.assignment_id in (None, subject.pk)]
         found = [
             *(["held back for a second look"] if hasattr(item, "held_back") else []),
             *([f"in round {subject.round}: look at what was mended"] if subject.round > 1 else []),
-            *_counted(len(about), "open comment"),
-            *_counted(len(warnings(desk)), "open warning"),
-            *_counted(states.count("uncovered"), "uncovered clause"),
-            *_counted(states.count("doubled"), "doubled clause"),
+            *_counted([str(one) for one in about], "open comment"),
+            *_counted([warned["text"] for warned in warnings(desk)], "open warning"),
+            *_counted([text for state, text in asked if state == "uncovered"], "uncovered clause"),
+            *_counted([text for state, text in asked if state == "doubled"], "doubled clause"),
         ]
         return cls(item, subject, own, desk.ordered(), found)
 
@@ -131,8 +131,9 @@ def tally_of(found: Iterable[BulkAccept]) -> BulkTally:
     return BulkTally(size - len(outcomes), len(outcomes), looked_at, returned, through)
 
 
-def _counted(count: int, what: str) -> list[str]:
-    return [amount(count, what)] if count else []
+def _counted(found: list[str], what: str) -> list[str]:
+    """How many there are, and what the first one says."""
+    return [f"{amount(len(found), what)}: {found[0]}{' …' if len(found) > 1 else ''}"] if found else []
 
 
 def _check_chosen(found: CheckedItem | None, version: int) -> None:
