@@ -419,3 +419,39 @@ def test_an_edit_names_a_proposal_of_its_own_annotation_only(browser: Browser):
     row = {"op_id": str(uuid.uuid4())} | cut(browser.get()["steps"][1]["id"]) | {"proposal": proposal.pk}
     assert "made for something else" in browser.edit(row, status=400)["error"]
     assert not Edit.objects.exists()
+
+
+def test_what_was_kept_before_there_were_checks_is_checked_when_it_is_shown(assignment: Assignment, browser: Browser):
+    steps = [step.pk for step in assignment.item.session.steps()]
+    source = "Search for red shoes by price, then sort the second list by price"
+    twice = [
+        {"step": steps[0], "why": [], "instruction": source},
+        {"step": steps[3], "why": [], "instruction": "Sort the second list by price"},
+    ]
+    garbled_one = [{"step": steps[0], "why": [], "instruction": f"{source},, please"}]
+    good = assignment.keep_proposal("cuts", "m", [{"step": steps[0], "why": [], "instruction": source}])
+    for parts in (twice, garbled_one):  # as they were kept then, and nothing but what is open gives way to another
+        campaign, session = good.campaign, good.session
+        assignment.proposals.create(
+            campaign=campaign, session=session, kind="cuts", model_name="m", content={"parts": parts}
+        )
+    assert [proposal["id"] for proposal in browser.get()["proposals"]] == [good.pk]
+    assert browser.get()["proposals"]
+    (rate,) = assignment.item.session.campaign.proposals.pass_rates()
+    assert (rate.model, rate.rejected, rate.open) == ("m", 2, 1)
+    assert all(row.decided_at for row in assignment.proposals.filter(outcome="rejected"))
+
+
+def test_a_bad_proposal_that_was_accepted_before_is_shown_no_more_and_settled_at_submit(
+    assignment: Assignment, browser: Browser
+):
+    steps = [step.pk for step in assignment.item.session.steps()]
+    kept = assignment.keep_proposal("cuts", "m", [{"step": steps[0], "why": [], "instruction": "Add to list"}])
+    first = browser.get()["parts"][0]
+    assert browser.get()["proposals"] == []
+    Proposal.objects.filter(pk=kept.pk).decide(Proposal.Outcome.OPEN)
+    browser.edit(text(steps[0], first["instruction"], "Add to list") | {"proposal": kept.pk})
+    assert browser.get()["proposals"] == []
+    assert outcome({"id": kept.pk}) == ("", None)
+    hand_in(browser)
+    assert outcome({"id": kept.pk})[0] == "unchanged"

@@ -71,13 +71,34 @@ class Proposing:
     def keep(self, kind: str, model_name: str, parts: list[dict[str, Any]]) -> Proposal:
         """Keep what a model proposes. Raises UnusableProposal."""
         try:
-            self._check_punctuation(parts)
-            without = left_out(kind, parts, self.assignment.item.session)
+            without = self._checked(kind, parts)
         except NoProposals as error:
             count = partial(self.assignment.keep_unusable, kind, model_name, parts)
             count()
             raise UnusableProposal(str(error), count) from error
         return self.assignment.keep_proposal(kind, model_name, parts, without)
+
+    def usable(self) -> list[Proposal]:
+        """The open proposals, the newest first, that the checks of today let pass. One that was kept before there were
+        these checks counts as rejected, unless somebody has accepted it: then that is settled at submit."""
+        rows = list(self.assignment.proposals.filter(outcome=Proposal.Outcome.OPEN))
+        bad = {row.pk for row in rows if not self._is_usable(row)}
+        if bad:
+            left = bad - self.assignment.edits.accepted_proposals()
+            Proposal.objects.filter(pk__in=left).decide(Proposal.Outcome.REJECTED)
+        return [row for row in rows if row.pk not in bad]
+
+    def _is_usable(self, proposal: Proposal) -> bool:
+        try:
+            self._checked(proposal.kind, proposal.content["parts"])
+        except NoProposals:
+            return False
+        return True
+
+    def _checked(self, kind: str, parts: list[dict[str, Any]]) -> list[str]:
+        """The clauses that proposed parts leave out. Raises NoProposals for parts that nobody is to be shown."""
+        self._check_punctuation(parts)
+        return left_out(kind, parts, self.assignment.item.session)
 
     def start_job(self, kind: str, user: Account) -> Job:
         """Ask the configured endpoint in the background. Raises NoProposals, and ValidationError as other jobs do."""
