@@ -18,7 +18,6 @@ class EvaluationConfig(AppConfig):
         from annotations.desk.discuss import mail
         from annotations.jobs import running as jobs
         from annotations.jobs import stopping
-        from annotations.models import Job
         from annotations.sample import project
         from evaluation import tasks
         from evaluation.explaining import jobs as explaining_jobs
@@ -27,18 +26,14 @@ class EvaluationConfig(AppConfig):
         from evaluation.models import RiskLabel, Shard, Study
         from evaluation.reviews import counting, noting, telling
         from evaluation.scores.of_recipes import of_recipe
-        from evaluation.studies import running, sample
+        from evaluation.studies import placing, running, sample
         from evaluation.teaching import collecting
 
         jobs.RUNNERS.update(forecasting.RUNNERS)
         jobs.RUNNERS.update(judging_jobs.RUNNERS)
         jobs.RUNNERS.update(explaining_jobs.RUNNERS)
         running.shard_task = tasks.run_shard
-        stopping.watched = lambda: (
-            Job.objects.at_desks().hold_up_work()
-            or Shard.objects.just_watched().for_this_process().exists()
-            or sample.urgent_waits()
-        )
+        stopping.watched = placing.somebody_waits
         counting.count_task = tasks.count_reviews
         recipes.scored = of_recipe
         file.notes_of = noting.NumberedReview.notes_of

@@ -132,11 +132,9 @@ def run_conversations(
     llm: Llm | None = None,
     tell: Tell = lambda phase, *, loaded=False: None,
 ) -> int:
-    """Decide the missing steps of some conversations; the number of results stored.
-
-    Every batch is stored inside `fenced()`, which raises when this worker may no longer write. `llm` answers prompts
-    to endpoints; its errors that would meet every step are raised. `tell` hears what comes before the first results.
-    """
+    """Decide the missing steps of some conversations; the number of results stored. Every batch is stored inside
+    `fenced()`, which raises when this worker may no longer write. `llm` answers prompts to endpoints; its errors that
+    would meet every step are raised. `tell` hears what comes before the first results."""
     recipe = literature.from_dict(run.recipe)
     tell("loading models")
     pipeline = build_pipeline(run, llm)

@@ -11,8 +11,10 @@ from agents.recipes import literature
 from agents.stages.registry import installed
 from annotations.hosts.identity import owner_of
 from annotations.jobs.placement import Needs, better_queue, held_here, host_queue, preferred
+from annotations.models import Job
 from annotations.storage import store
 from evaluation.models import Shard
+from evaluation.studies import sample
 
 WEIGHTS_OF = 1.5  # times the bytes of the weights: what a model needs while it decides
 LOOKED_AT = 200
@@ -39,6 +41,13 @@ def queue_for(shard: Shard) -> str | None:
     parameters = sum(model.metrics.get("parameters", 0) for model in trained)
     here = {name for name in names if weights.find(name) is not None}
     return better_queue("gpu", Needs(frozenset(names - stored - here), "", int(4 * parameters * WEIGHTS_OF)))
+
+
+def somebody_waits() -> bool:
+    """Whether somebody waits for whom long work makes way: for a proposal, at an episode, for the sample's numbers."""
+    if Job.objects.at_desks().hold_up_work() or Shard.objects.just_watched().for_this_process().exists():
+        return True
+    return sample.urgent_waits()
 
 
 def keeper_queue(shard_id: int) -> str | None:

@@ -267,10 +267,8 @@ def publish_shards(shards: QuerySet[Shard]) -> None:
 
 
 def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
-    """Work on a claimed shard to its end, or for one slice, after which it is queued again, behind what waits.
-
-    An error of the work is stored on the row. Losing the lease is no error: another worker goes on.
-    """
+    """Work on a claimed shard to its end, or for one slice, after which it is queued again, behind what waits. An error
+    of the work is stored on the row. Losing the lease is no error: another worker goes on."""
     run, begun = shard.run, time.monotonic()
 
     def after_batch() -> None:

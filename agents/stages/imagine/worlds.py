@@ -175,11 +175,7 @@ class Imagining(Choosing):
         state.note("imagine", scores=[list(one.score.each) for one in found] if valued else [])
         if valued and weight:
             state.note("imagine", ratings=[round(rating, 4) for rating in ratings if math.isfinite(rating)])
-        if unread := sum(one.is_unread for one in found):
-            state.note("imagine", unread=unread)
-        if any(one.graded for one in found):
-            state.note("imagine", graded=[[text[-MOST_SAID:] for text in one.graded[:ANSWERS_KEPT]] for one in found])
-            state.note("imagine", ungraded=[one.ungraded for one in found])
+        _note_answers(state, found)
         state.close(taken)
         state.branches = tuple(
             self.branch(
@@ -193,6 +189,15 @@ class Imagining(Choosing):
             )
             for place, one in enumerate(found)
         )
+
+
+def _note_answers(state: StepState, found: Sequence[Considered]) -> None:
+    """Note what of the models' answers people may want to read, and how many could not be."""
+    if unread := sum(one.is_unread for one in found):
+        state.note("imagine", unread=unread)
+    if any(one.graded for one in found):
+        state.note("imagine", graded=[[text[-MOST_SAID:] for text in one.graded[:ANSWERS_KEPT]] for one in found])
+        state.note("imagine", ungraded=[one.ungraded for one in found])
 
 
 class OnCutPages(Imagining):

@@ -21,7 +21,7 @@ def check_answered(connection: str) -> None:
         raise NoProposals(NOBODY)
 
 
-class AskedModel:
+class AskedProposal:
     """A job that asks a model for a proposal for an annotation."""
 
     def __init__(self, job: Job, assignment: Assignment) -> None:

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotations.access import rules
 from annotations.access.people import signed_in
-from annotations.campaigns.propose.asked import AskedModel
+from annotations.campaigns.propose.asked import AskedProposal
 from annotations.campaigns.propose.proposing import Proposing
 from annotations.corpus.browse import step_page
 from annotations.edits.saving import Desk, Saved, open_desk
@@ -68,7 +68,7 @@ def document(request: HttpRequest, assignment: Assignment) -> dict[str, Any]:
         "undo": bool(done),
         "redo": bool(undone),
         "proposals": [proposal_row(row) for row in Proposing(assignment).usable()],
-        "asked": None if why_not else AskedModel.under_way(assignment),
+        "asked": None if why_not else AskedProposal.under_way(assignment),
     }
 
 

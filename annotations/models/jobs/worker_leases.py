@@ -87,6 +87,9 @@ class LeasedQuerySet(LoadingQuerySet[L]):
     def claimable(self) -> Self:
         return self.due().filter(state=Leased.State.QUEUED, attempt__lt=MAX_ATTEMPTS)
 
+    def under_a_lease(self) -> Self:
+        return self.filter(state=Leased.State.RUNNING, lease_until__gt=Now())
+
     def claim(self, pk: int) -> L | None:
         """The row under a new lease, or None when somebody else holds it or it needs no work. A row whose worker died,
         or whose lease ran out, is reaped first: its message comes back before the reaper does.
@@ -182,7 +185,6 @@ class Leased(Loading):
     gpu_memory = models.BigIntegerField(null=True, blank=True, help_text="Bytes of a device that it held at most.")
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
-
     recording: last_words.Recording | None = None  # of this process, while it works on the row
 
     class Meta:
@@ -199,14 +201,8 @@ class Leased(Loading):
 
     def killed_text(self) -> str:
         """The end of a sentence about a worker that was killed: how much memory it held, and what would need less."""
-        held = [
-            f"{size / 1024**3:.1f} GB{of}"
-            for size, of in (
-                (self.peak_memory, ""),
-                (self.gpu_memory, " of the device"),
-            )
-            if size
-        ]
+        sizes = ((self.peak_memory, ""), (self.gpu_memory, " of the device"))
+        held = [f"{size / 1024**3:.1f} GB{of}" for size, of in sizes if size]
         held_text = f"; it held up to {' and '.join(held)}" if held else ""
         advice = self.memory_advice()
         return f" (killed, or out of memory{held_text}).{f' If memory was short: {advice}' if advice else ''}"
@@ -225,13 +221,12 @@ class Leased(Loading):
             return later
         if self.heartbeat_at:
             return f"waits to go on, last worked on {ago_text(self.heartbeat_at)}{self._why(turn_is_told)}"
-        waited = (timezone.now() - self.created_at).total_seconds()
-        return f"waiting for {span_text(waited)}{self._why(turn_is_told) if waited >= WAITING_SECONDS else ''}"
+        return self.turn_text(WAITING_SECONDS, turn_is_told=turn_is_told)
 
-    def turn_text(self) -> str:
-        """How long a waiting row waits and for what, from its first second on: for somebody who looks at it."""
+    def turn_text(self, silent_for: float = 0.0, *, turn_is_told: bool = False) -> str:
+        """How long a waiting row waits, and for what once that is longer than some seconds."""
         waited = (timezone.now() - self.created_at).total_seconds()
-        return f"waiting for {span_text(waited)}{self._why(turn_is_told=False)}"
+        return f"waiting for {span_text(waited)}{self._why(turn_is_told) if waited >= silent_for else ''}"
 
     def _why(self, turn_is_told: bool) -> str:
         """The end of a sentence about a waiting row: what the workers of its queue do, or that there seem to be none.
@@ -244,12 +239,8 @@ class Leased(Loading):
 
     def works_of_others(self) -> list[str]:
         """What the workers of its queue are at, each with an article."""
-        return [
-            row.work
-            for model in Leased.__subclasses__()
-            for row in model._default_manager.filter(state=self.State.RUNNING, lease_until__gt=Now())
-            if row.queue == self.queue and row != self
-        ]
+        held = (model._default_manager.under_a_lease() for model in Leased.__subclasses__())
+        return [row.work for rows in held for row in rows if row.queue == self.queue and row != self]
 
     @property
     def queue(self) -> str:

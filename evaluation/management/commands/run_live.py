@@ -148,7 +148,7 @@ class Command(BaseCommand):
     def _print(self, study: Study, run: Run, table: Sequence[TaskLine]) -> None:
         write = self.stdout.write
         write(f"study {study.pk}: {run.recipe_name} on {run.dataset.name} · seed {run.seed} · {run.state}")
-        environment, beside = run.dataset.live["environment"], self._beside(run)
+        environment, beside = run.dataset.live["environment"], _beside(run)
         head = f"{'task':32}{'episodes':>9}{'success':>9}   {'95 % interval':16}{'reward':>8}{'steps':>7}"
         write(head + (f"{SYNAPSE:>9}" if beside else ""))
         for row in table:
@@ -163,9 +163,6 @@ class Command(BaseCommand):
             write(said)
         if user := UserLedger.objects.told_of([run]):
             write(f"user: {user['connection']}, {user['tokens']:,} tokens, {user['cost']:.4f} in money")
-
-    def _beside(self, run: Run) -> TasksBesidePublished | None:
-        return TasksBesidePublished([run]) if run.dataset.live["environment"] in MINIWOB else None
 
     def _metrics(self, study: Study, run: Run) -> dict[str, dict[str, Any]]:
         return {score.metric: numbers(score) for score in run.scores.headline(study.preset)}
@@ -184,9 +181,13 @@ class Command(BaseCommand):
             "caution": caution(sum(row.episodes for row in table)),
             "tasks": [asdict(row) for row in table],
         }
-        if beside := self._beside(run):
+        if beside := _beside(run):
             found["published"] = beside.published()
         return found | ({"user": user} if (user := UserLedger.objects.told_of([run])) else {})
+
+
+def _beside(run: Run) -> TasksBesidePublished | None:
+    return TasksBesidePublished([run]) if run.dataset.live["environment"] in MINIWOB else None
 
 
 def _published(environment: str, task: str) -> str:
