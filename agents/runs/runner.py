@@ -18,7 +18,7 @@ from agents.llm.protocol import Llm
 from agents.memory.workflows.induce import induce_online
 from agents.models import Run, Trajectory, TrajectoryStep
 from agents.observations import RecordedConversation
-from agents.pipeline import Wanted
+from agents.pipeline import Pipeline, Wanted
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.runs import events
@@ -141,12 +141,7 @@ def run_conversations(
     tell("embedding what is recalled")
     pipeline.prepare(conversation_ids)
     tell(f"deciding, {recipe.batch_size} steps at a time", loaded=True)
-
-    def decide(batch: Sequence[UndecidedStep]) -> Callable[[Sequence[Observation]], list[Decision]]:
-        if not registry.fails_unasked(recipe):
-            return pipeline.decide
-        return partial(pipeline.decide, wanted=_in_reach(recipe, batch))
-
+    decide = _deciding(pipeline, recipe)
     online = registry.induces_online(recipe)
     stored = 0
     undecided = UndecidedSteps(run, recipe)
@@ -169,6 +164,13 @@ def run_conversations(
             induce_online(run, batch[0].observation.website, llm)
         on_batch()
     return stored
+
+
+def _deciding(pipeline: Pipeline, recipe: Recipe) -> Deciding:
+    """What decides a batch: under Q27, only the steps whose gold element is in reach."""
+    if not registry.fails_unasked(recipe):
+        return lambda batch: pipeline.decide
+    return lambda batch: partial(pipeline.decide, wanted=_in_reach(recipe, batch))
 
 
 def _decided(

@@ -18,7 +18,7 @@ STATIC_TEXT, PAGE_ROLE = "StaticText", "RootWebArea"
 KEPT_TAGS = frozenset({"html", "body"})  # a page without these is none
 LIST_ROLES = ("combobox", "listbox")
 # The tags of roles that planners tell apart by them; of others an element says its role.
-ROLE_TAGS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+ROLE_TAGS: Mapping[str, tuple[str, dict[str, str]]] = {
     "button": ("button", {}),
     "checkbox": ("input", {"type": "checkbox"}),
     "combobox": ("select", {}),
@@ -189,8 +189,10 @@ def _place(page: Element, gone: Sequence[Element], target: Element | None) -> El
     place = etree.Element("div", {f"data_{IMAGINED}": "true"})
     going = {id(element) for element in gone}
     outer = next((element for element in gone if tag_of(element) not in KEPT_TAGS), None)
-    while outer is not None and id(outer.getparent()) in going and tag_of(outer.getparent()) not in KEPT_TAGS:
-        outer = outer.getparent()
+    for around in outer.iterancestors("*") if outer is not None else ():
+        if id(around) not in going or tag_of(around) in KEPT_TAGS:
+            break
+        outer = around
     if outer is not None and outer.getparent() is not None:
         outer.addprevious(place)
     elif target is not None and target.getparent() is not None and tag_of(target) not in KEPT_TAGS:
@@ -202,16 +204,18 @@ def _place(page: Element, gone: Sequence[Element], target: Element | None) -> El
     return place
 
 
+def _tag(role: str) -> tuple[str, dict[str, str]]:
+    return ROLE_TAGS.get(role, ("div", {"role": role}))
+
+
 def _fill(place: Element, coming: Iterable[PageLine], numbers: Iterator[str]) -> None:
     """Make the elements that come, in their order; options go into the list that came before them."""
     options: Element | None = None
     for line in coming:
-        tag, attributes = ROLE_TAGS.get(line.role, ("div", {"role": line.role}))
-        if line.role == STATIC_TEXT:
-            tag, attributes = TEXT, {}
+        tag, attributes = (TEXT, {}) if line.role == STATIC_TEXT else _tag(line.role)
         marked = {NODE_ID: next(numbers), f"data_{IMAGINED}": "true"}
         inner = line.role == "option" and options is not None
-        element = etree.SubElement(options if inner and options is not None else place, tag, {**attributes, **marked})
+        element = etree.SubElement(options if inner and options is not None else place, tag, attributes | marked)
         if line.role in LIST_ROLES:
             options = element
         if line.role == STATIC_TEXT:

@@ -126,8 +126,7 @@ class Imagining(Choosing):
     def imagine(self, considered: Sequence[Considered]) -> None:
         """Set what each action is expected to lead to, and, with a depth above 1, what is done there and leads to."""
         for level in range(self.recipe.imagine.depth):
-            if level:
-                considered = self.go_on(considered)
+            considered = self.go_on(considered) if level else considered
             self.foretell(considered)
 
     def foretell(self, considered: Sequence[Considered]) -> None:
@@ -144,8 +143,7 @@ class Imagining(Choosing):
 
     def _compared(self, state: StepState) -> Compared:
         drawn = self.drawn(state)
-        k = len(drawn) if imagines_every_sample(self.recipe) else self.recipe.imagine.samples
-        found = self.compared(state, k)
+        found = self.compared(state, len(drawn) if imagines_every_sample(self.recipe) else self.recipe.imagine.samples)
         stopping, tree, unvalued = loops.stopping(self.recipe, found.choices), "", ""
         if len(found.choices) < 2:
             unvalued = "the only action drawn"
