@@ -18,6 +18,7 @@ from agents.live.browsers import EpisodeBrowsers
 from agents.live.driving import Drives
 from agents.live.teaching import keep_shown
 from agents.live.under_way import ActingEpisode, HeldEpisode, LiveEpisode
+from agents.live.unsure import stopped
 from agents.live.users import ModelUsers
 from agents.llm.protocol import Llm
 from agents.models import Drive, HeldStep, Run, Trajectory
@@ -180,7 +181,8 @@ class LiveRun:
             decisions = within_memory(self.pipeline.decide, observations)
         counters.STEPS.add(self.recipe.name, amount=len(ready))
         decided = [
-            ActingEpisode(*one, seen, chosen) for one, seen, chosen in zip(ready, observations, decisions, strict=True)
+            ActingEpisode(*one, seen, stopped(self.recipe, one[1], chosen))
+            for one, seen, chosen in zip(ready, observations, decisions, strict=True)
         ]
         acted = [acting for acting in decided if not self.drives.propose(acting.episode, acting.decision)]
         return [acting for acting in acted if not self._hold(acting)]

@@ -229,7 +229,9 @@ class ActingEpisode:
         *_, last = self.decision.actions or (Action("STOP"),)
         if self.waits == Drive.Waits.ANSWER:
             return last.value
-        return "" if last.operation == "STOP" else TAKEN
+        if last.operation != "STOP":
+            return TAKEN
+        return str(self.decision.trace.get("act", {}).get("stopped", ""))
 
     def store(self) -> None:
         """Store the decision's steps, and take over the page that the next decision is about."""

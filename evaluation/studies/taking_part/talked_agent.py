@@ -9,7 +9,8 @@ from evaluation.studies.taking_part.planners import naming, planners_for
 
 # What a planner must tell for the agent to see that two readings are close.
 SEVERAL = {"plan.samples": "5"}
-SOFTER = {"plan.temperature": "0.03"}  # of `grounded`, whose probabilities lie far apart
+# Of `grounded`: untrained its scores lie close together, trained they are probabilities already.
+UNTRAINED, TRAINED = {"plan.temperature": "0.03"}, {"plan.temperature": "1"}
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class TalkedAgent:
 
     def changes(self, user: User, recipe: Recipe) -> dict[str, str]:
         """The settings of the recipe that differ. ValueError for a planner that is not among the recipe's."""
-        return self._planner(user, recipe) | self._asking(recipe) | self._holding(recipe)
+        planner = self._planner(user, recipe)
+        return planner | self._asking(recipe, planner.get("plan.model", recipe.plan.model)) | self._holding(recipe)
 
     def _planner(self, user: User, recipe: Recipe) -> dict[str, str]:
         if self.model == "" or (self.model is None and recipe.plan.model):
@@ -36,7 +38,7 @@ class TalkedAgent:
             raise ValueError(f"{self.model} is no trained planner that goes with {recipe.name}: {known}.")
         return naming(recipe, self.model)
 
-    def _asking(self, recipe: Recipe) -> dict[str, str]:
+    def _asking(self, recipe: Recipe, model: str) -> dict[str, str]:
         if self.asks is None or self.asks == asks(recipe):
             return {}
         if not self.asks:
@@ -44,7 +46,9 @@ class TalkedAgent:
         if not may_ask(recipe):
             raise ValueError(f"{recipe.name} tells one reading of what is said, so it cannot see when to ask.")
         drawn = SEVERAL if recipe.plan.samples == 1 else {}
-        return {"act.ask": "close"} | drawn | (SOFTER if drawn and recipe.plan.kind == "grounded" else {})
+        if drawn and recipe.plan.kind == "grounded":
+            drawn = drawn | (TRAINED if model else UNTRAINED)
+        return {"act.ask": "close"} | drawn
 
     def _holding(self, recipe: Recipe) -> dict[str, str]:
         if self.holds is None or self.holds == holds(recipe):

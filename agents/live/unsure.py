@@ -1,0 +1,43 @@
+"""Where an agent that somebody talks with stops by itself: it would guess, or do the same again and again.
+
+No recipe knows when a turn is done. A person who looks on would see it go on at random, up to the limit of the turn.
+"""
+
+from dataclasses import replace
+from math import exp
+
+from agents.live.under_way import LiveEpisode
+from agents.recipes.literature import Recipe
+from agents.types import Action, Decision
+
+SURE = 0.5  # of a trained planner's trust in its best element: with less it is rather wrong than right
+AGAIN = 2  # times in a row that the same may be done
+
+
+def stopped(recipe: Recipe, episode: LiveEpisode, decision: Decision) -> Decision:
+    """The decision, or to stop in its place, with the reason in words. Episodes whose user is no person, and what
+    people who stopped it are shown, stay as they are."""
+    action = next(iter(decision.actions), None)
+    if action is None or action.operation in ("SAY", "STOP") or not episode.is_typed or episode.drive is not None:
+        return decision
+    act = dict(decision.trace.get("act", {}))
+    why = _why_stop(recipe, episode, decision, str(act.get("representation") or episode.words_of(action)))
+    if not why:
+        return decision
+    act.pop("held", None)
+    stop = Action("STOP")
+    act |= {"representation": episode.words_of(stop), "stopped": why}
+    return replace(decision, actions=(stop,), trace=decision.trace | {"act": act})
+
+
+def _why_stop(recipe: Recipe, episode: LiveEpisode, decision: Decision, words: str) -> str:
+    """Why the agent should stop and not do what these words say; "" where it should not."""
+    action, last = decision.actions[0], [step.action for step in episode.steps[-AGAIN:]]
+    done = [(past.operation, past.node_id, past.value) for past in last]
+    if done == [(action.operation, action.node_id, action.value)] * AGAIN:
+        return f"It would do “{words}” a third time."
+    if recipe.plan.kind == "grounded" and recipe.plan.model and decision.ranking:  # its scores are log-probabilities
+        share = exp(decision.ranking[0].score)
+        if share < SURE:
+            return f"Nothing is clearly next: it would do “{words}”, and trusts that with {share:.0%} alone."
+    return ""
