@@ -78,6 +78,8 @@ def test_a_comment_before_a_verdict_is_asked_for_one_and_goes_with_it(opened, pa
     page.keyboard.press("Control+Enter")
     expect(page.locator("#said")).to_contain_text("Not sent, as it has no verdict; a comment goes with it")
     expect(page.get_by_role("group", name="Verdict")).to_be_focused()
+    told, bar = (page.locator(one).bounding_box() for one in ("#said", "#review"))
+    assert told["y"] + told["height"] <= bar["y"], "the verdicts are in sight"
     page.keyboard.press("v")
     page.keyboard.type("no verdict but a remark")
     page.keyboard.press("Control+Enter")
