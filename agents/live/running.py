@@ -16,6 +16,7 @@ from agents.guard.policy import Risk
 from agents.live import parked
 from agents.live.browsers import EpisodeBrowsers
 from agents.live.driving import Drives
+from agents.live.patience import Patience
 from agents.live.teaching import keep_shown
 from agents.live.under_way import ActingEpisode, HeldEpisode, LiveEpisode
 from agents.live.unsure import stopped
@@ -35,11 +36,6 @@ from annotations.pages.store import PageStore
 from annotations.text.amounts import amount
 
 ENVIRONMENTS = env_number("LIVE_ENVIRONMENTS", 2, least=1)  # browsers of one worker; two of them fill two cores
-WAITING_SECONDS = 15.0  # a worker with nothing else to do waits so long for people, then gives back the shard
-DRIVEN_SECONDS = 60.0  # the same while a person is driving
-THINKING_SECONDS = 5.0  # both where other work waits: who has done nothing for so long thinks
-LOOK_SECONDS = 1.0  # between two looks at whether other work waits
-HELD_POLL = 0.1  # seconds between two looks at what people say, where nothing else is to do
 
 
 class LiveRun:
@@ -56,10 +52,11 @@ class LiveRun:
         llm: Llm | None,
         tell: Tell,
         environments: int = ENVIRONMENTS,
+        *,
         others_wait: Callable[[], bool] = lambda: False,
     ) -> None:
         self.run, self.fenced, self.on_batch, self.llm, self.tell = run, fenced, on_batch, llm, tell
-        self.others_wait = others_wait
+        self.patience = Patience(others_wait)
         self.limits = run.dataset.live
         self.environments = environments
         self.recipe = literature.from_dict(run.recipe)
@@ -79,8 +76,6 @@ class LiveRun:
             self.pipeline = build_pipeline(self.run, self.llm)
             self.pipeline.prepare(conversation_ids)
         self.tell("opening browsers", loaded=True)
-        self.idle_since: float | None = None
-        self.looked_at = 0.0
         try:
             self._resume()
             browsers.keep_what_people_did()
@@ -150,23 +145,9 @@ class LiveRun:
         self.drives.look()
         acted = [*self._decided(), *self._released(), *self.drives.asked()]
         if not acted:
-            return self._wait()
-        self.idle_since = None
+            return self.patience.wait(self.drives.anybody_drives)
+        self.patience.has_work()
         return self._act(acted)
-
-    def _wait(self) -> None:
-        """Wait a moment for people to decide or act. After some time end the slice, sooner where other work waits for
-        this worker: the browsers keep their pages."""
-        now = time.monotonic()
-        self.idle_since = self.idle_since or now
-        idle = now - self.idle_since
-        if idle > (DRIVEN_SECONDS if self.drives.anybody_drives else WAITING_SECONDS):
-            raise stopping.SliceOver
-        if idle > THINKING_SECONDS and now - self.looked_at > LOOK_SECONDS:
-            self.looked_at = now
-            if self.others_wait():
-                raise stopping.SliceOver
-        time.sleep(HELD_POLL)
 
     def _decided(self) -> list[ActingEpisode]:
         """Decide for every episode that is ready; the decisions that may be carried out at once."""

@@ -7,6 +7,7 @@ from threading import Thread
 import pytest
 from django.db import connection
 
+from agents.live import patience
 from agents.live import running as live_running
 from agents.live.goals import LiveGoals, new_goals
 from agents.models import AskedAction, CannotDrive, Drive, HeldStep, Trajectory, TrajectoryStep
@@ -189,7 +190,7 @@ def test_whoever_takes_over_a_held_action_acts_in_its_place(played) -> None:
 
 @pytest.mark.slow
 def test_others_get_the_worker_while_a_person_thinks_and_nothing_is_lost(played, monkeypatch) -> None:
-    monkeypatch.setattr(live_running, "DRIVEN_SECONDS", 0.0)
+    monkeypatch.setattr(patience, "DRIVEN_SECONDS", 0.0)
     given_back: list[int] = []
     park = live_running.parked.park
 
@@ -224,7 +225,7 @@ def test_a_worker_that_stops_while_a_person_drives_loses_no_step_of_theirs(playe
             patched.setattr(stopping, "asked", lambda: bool(stops))
             park(run)
 
-    monkeypatch.setattr(live_running, "DRIVEN_SECONDS", 0.0)
+    monkeypatch.setattr(patience, "DRIVEN_SECONDS", 0.0)
     monkeypatch.setattr(live_running.LiveRun, "_park", stopped)
     steps = played("login-user", types)
     lost = "ended: the browser was lost while ada drives; what was done before is kept"

@@ -8,6 +8,7 @@ from threading import Thread
 import pytest
 from django.db import connection
 
+from agents.live import patience
 from agents.live import running as live_running
 from agents.live.goals import LiveGoals, new_goals
 from agents.models import HeldStep, TrajectoryStep
@@ -125,7 +126,7 @@ def test_a_refused_action_ends_the_episode(played) -> None:
 
 @pytest.mark.slow
 def test_who_waits_for_people_lets_others_have_the_worker_and_loses_nothing(played, monkeypatch) -> None:
-    monkeypatch.setattr(live_running, "WAITING_SECONDS", 0.0)
+    monkeypatch.setattr(patience, "WAITING_SECONDS", 0.0)
     slices = Counted(monkeypatch)
 
     def approve_later(row: HeldStep) -> None:
@@ -140,7 +141,7 @@ def test_who_waits_for_people_lets_others_have_the_worker_and_loses_nothing(play
 
 @pytest.mark.slow
 def test_a_worker_that_stops_withdraws_what_it_holds(played, monkeypatch) -> None:
-    monkeypatch.setattr(live_running, "WAITING_SECONDS", 0.0)
+    monkeypatch.setattr(patience, "WAITING_SECONDS", 0.0)
     monkeypatch.setattr(
         stopping, "asked", lambda: HeldStep.objects.waiting().exists() and HeldStep.objects.count() == 1
     )

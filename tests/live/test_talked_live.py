@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from agents.environments.process import EnvironmentProcess
-from agents.live import running
+from agents.live import patience, running
 from agents.live.driving import Drives
 from agents.models import Drive, Trajectory, TrajectoryStep
 from agents.models import driving as driving_rows
@@ -141,7 +141,7 @@ def test_the_worker_is_given_back_while_the_user_thinks_with_their_page_open(
         given_back.append(Drive.objects.open().get().words)
         park(run)
 
-    monkeypatch.setattr(running, "WAITING_SECONDS", 0.0)
+    monkeypatch.setattr(patience, "WAITING_SECONDS", 0.0)
     monkeypatch.setattr(running.LiveRun, "_park", noted)
     thread = worker()
     drive, token = taken(standing())

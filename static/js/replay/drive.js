@@ -92,8 +92,7 @@ export class DriveBar {
 
   /**
    * @param {Drive | null} drive
-   * @param {{grows: boolean, awaits: string, waits: string, steps: number, byPeople: number, atEnd: boolean, kept: Kept | null}} episode
-   * `awaits`: what must come before the agent drives; `waits`: for a worker, in words; `atEnd`: nothing earlier is looked at; `kept`: as a demonstration
+   * @param {import("./store.js").ToldEpisode} episode
    */
   show(drive, { grows, awaits, waits, steps, byPeople, atEnd, kept }) {
     this.drive = drive;

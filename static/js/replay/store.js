@@ -18,6 +18,19 @@ import { call } from "../shared/server.js";
  *   kept?: import("./drive.js").Kept | null,
  * }} StoredSteps
  */
+/**
+ * An episode as its bar tells it. `awaits`: what must come before the agent drives; `waits`: for a worker, in words;
+ * `atEnd`: nothing earlier is looked at; `kept`: as a demonstration.
+ * @typedef {{
+ *   grows: boolean,
+ *   awaits: string,
+ *   waits: string,
+ *   steps: number,
+ *   byPeople: number,
+ *   atEnd: boolean,
+ *   kept: import("./drive.js").Kept | null,
+ * }} ToldEpisode
+ */
 /** @typedef {{at: number, stored: boolean, data: any, promise: Promise<any> | null}} StepView */
 /** @typedef {"ok" | "bad" | "done" | "running" | "pending"} StepState */
 
