@@ -159,12 +159,12 @@ def as_json(found: JudgeAgreement) -> dict[str, Any]:
         "rows": [
             {
                 "run": row.run.pk if row.run else None,
-                "rate": row.rate._asdict(),
+                "rate": row.rate.told(),
                 "reviewed": row.known.right + row.known.wrong,
                 "kappa": {"value": row.kappa.value, "low": row.kappa.low, "high": row.kappa.high},
-                "sensitivity": row.known.sensitivity._asdict(),
-                "specificity": row.known.specificity._asdict(),
-                "corrected": row.corrected._asdict() if row.corrected else None,
+                "sensitivity": row.known.sensitivity.told(),
+                "specificity": row.known.specificity.told(),
+                "corrected": row.corrected.told() if row.corrected else None,
             }
             for row in found.rows
         ],

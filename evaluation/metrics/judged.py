@@ -21,6 +21,10 @@ class EstimatedRate(NamedTuple):
     high: float
     n: int
 
+    def told(self) -> dict[str, float | None]:
+        """As data; a share of nothing has no value."""
+        return self._asdict() | ({} if self.n else {"value": None})
+
 
 class JudgedByPeople(NamedTuple):
     """A judge's verdicts compared with people's: of `right` things that people found right, the judge called

@@ -17,12 +17,17 @@ from evaluation.scanners.asking import ASKING
 
 
 class EstimatedRateSerializer(serializers.Serializer):
-    """A share with its 95 % interval, and the number of steps or trajectories that it is a share of."""
+    """A share with its 95 % interval, and the number of steps or trajectories that it is a share of; of nothing no
+    value."""
 
-    value = serializers.FloatField()
+    value = serializers.FloatField(allow_null=True)
     low = serializers.FloatField()
     high = serializers.FloatField()
     n = serializers.IntegerField()
+
+    def to_representation(self, instance: dict[str, float]) -> dict[str, float | None]:
+        told = super().to_representation(instance)
+        return told if told["n"] else told | {"value": None}
 
 
 class PageRegionSerializer(RequestSerializer):

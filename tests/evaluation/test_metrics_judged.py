@@ -79,6 +79,12 @@ def test_nothing_is_said_where_nothing_can_be() -> None:
     assert wilson(0, 0) == (0.0, 0.0, 1.0, 0)
 
 
+def test_a_share_of_nothing_is_told_without_a_value() -> None:
+    nobody = JudgedByPeople(said_right=0, right=0, said_wrong=0, wrong=0)
+    assert nobody.sensitivity.told() == {"value": None, "low": 0.0, "high": 1.0, "n": 0}
+    assert JudgedByPeople(said_right=0, right=2, said_wrong=0, wrong=0).sensitivity.told()["value"] == 0.0
+
+
 def test_agreement_with_people_by_hand() -> None:
     known = JudgedByPeople(50, 45, 50, 40)
     assert (known.sensitivity.value, known.specificity.value) == (0.9, 0.8)
