@@ -18,7 +18,7 @@ from agents.memory.jobs import endpoint
 from agents.models import Connection
 from agents.prompts.packs import webnav
 from agents.proposals.replies import BadProposal, ProposedParts, read_cuts, read_rewrites
-from agents.proposals.weighed import NAMES, weighed
+from agents.proposals.weighed import NAMES, WeighedProposal
 from agents.words.generator import complete
 from annotations.campaigns.propose.proposing import NoProposals, Proposing, UnusableProposal
 from annotations.edits.mentions import PHENOMENA
@@ -64,7 +64,7 @@ def propose(job: Job) -> bool:
     Proposing(assignment).check(job.params["kind"])
     llm = _at_connection(assignment.item.session.campaign.connection)
     try:
-        name, parts = _asked(job, assignment, llm)
+        name, parts = AskedProposal(job, assignment, llm).parts()
         proposal = Proposing(assignment).keep(job.params["kind"], name, parts)
     except UnusableProposal as error:
         raise ValueError(f"that of {llm.info.model} cannot be used. {error} {INSTEAD}") from error
@@ -75,14 +75,21 @@ def propose(job: Job) -> bool:
     return False
 
 
-def _asked(job: Job, assignment: Assignment, llm: Llm) -> tuple[str, ProposedParts]:
-    """The name of who proposes, with its version, and the parts: written by a model, or weighed by the embedded one."""
-    kind, model = Proposal.Kind(job.params["kind"]), llm.info.model
-    if is_embedded(model):
-        job.go_on({"phase": "Loads the embedded model"})
-        return f"{model} · {NAMES[kind]}", weighed(job, assignment, LikelihoodModel(model))
-    job.go_on({"phase": f"Asks {model}"})
-    return model, ask(llm, QUESTIONS[kind](assignment))
+class AskedProposal:
+    """What a job proposes for an annotation: written by a model, or weighed by the embedded one."""
+
+    def __init__(self, job: Job, assignment: Assignment, llm: Llm) -> None:
+        self.job, self.assignment, self.llm = job, assignment, llm
+
+    def parts(self) -> tuple[str, ProposedParts]:
+        """The name of who proposes, with its version, and the parts."""
+        kind, model = Proposal.Kind(self.job.params["kind"]), self.llm.info.model
+        if is_embedded(model):
+            self.job.go_on({"phase": "Loads the embedded model"})
+            weighed = WeighedProposal(self.job, self.assignment, LikelihoodModel(model))
+            return f"{model} · {NAMES[kind]}", weighed.parts()
+        self.job.go_on({"phase": f"Asks {model}"})
+        return model, ask(self.llm, QUESTIONS[kind](self.assignment))
 
 
 def _at_connection(name: str) -> Llm:

@@ -32,20 +32,25 @@ MOST = 2_000  # steps times clauses of a task; with more it takes minutes
 _ROLE = re.compile(r"^\[[^\]]*\]\s*")
 
 
-def weighed(job: Job, assignment: Assignment, model: LikelihoodModel) -> ProposedParts:
-    """The parts that a job proposes for an annotation. Raises NoProposals; ValueError for what is too long to weigh."""
-    if job.params["kind"] == Proposal.Kind.CUTS:
+class WeighedProposal:
+    """What a job proposes for an annotation, weighed by the embedded model."""
 
-        def told(done: int, clauses: int) -> None:
-            job.go_on_of(clauses, "clauses", f"Weighs clause {done + 1} of {clauses} against the steps", done)
+    def __init__(self, job: Job, assignment: Assignment, model: LikelihoodModel) -> None:
+        self.job, self.assignment, self.model = job, assignment, model
 
-        return Proposing(assignment).cuts(meaning=ClauseWeigher(model, told))
-    texts = [(part.first_step_id, part.instruction) for part in assignment.ordered_parts()]
-    job.go_on_of(len(texts), "turns", "Weighs the wordings of turns", 0)
-    found = propose_rewrites(texts, partial(likeliest, model))
-    if not found:
-        raise NoProposals("It finds no other wording likelier than the one that is there.")
-    return [asdict(rewrite) for rewrite in found]
+    def parts(self) -> ProposedParts:
+        """The proposed parts. Raises NoProposals; ValueError for what is too long to weigh."""
+        if self.job.params["kind"] == Proposal.Kind.CUTS:
+            return Proposing(self.assignment).cuts(meaning=ClauseWeigher(self.model, self._told))
+        texts = [(part.first_step_id, part.instruction) for part in self.assignment.ordered_parts()]
+        self.job.go_on_of(len(texts), "turns", "Weighs the wordings of turns", 0)
+        found = propose_rewrites(texts, partial(likeliest, self.model))
+        if not found:
+            raise NoProposals("It finds no other wording likelier than the one that is there.")
+        return [asdict(rewrite) for rewrite in found]
+
+    def _told(self, done: int, clauses: int) -> None:
+        self.job.go_on_of(clauses, "clauses", f"Weighs clause {done + 1} of {clauses} against the steps", done)
 
 
 def likeliest(model: LikelihoodModel, earlier: Sequence[str], wordings: Sequence[str]) -> int:

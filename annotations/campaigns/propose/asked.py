@@ -21,17 +21,11 @@ def check_answered(connection: str) -> None:
         raise NoProposals(NOBODY)
 
 
-class AskedProposal:
+class AwaitedProposal:
     """A job that asks a model for a proposal for an annotation."""
 
     def __init__(self, job: Job, assignment: Assignment) -> None:
         self.job, self.assignment = job, assignment
-
-    @staticmethod
-    def under_way(assignment: Assignment) -> int | None:
-        """The number of the job that whoever opens the annotation may wait for; None where none is under way."""
-        jobs = Job.objects.unfinished().filter(kind=Job.Kind.PROPOSE, params__assignment=assignment.pk)
-        return jobs.filter(cancel_requested=False).values_list("pk", flat=True).first()
 
     def made(self) -> Proposal | None:
         return self.assignment.proposals.filter(pk=self.job.report.get("proposal")).first()

@@ -10,12 +10,11 @@ from django.utils import timezone
 
 from annotations.access import rules
 from annotations.access.people import signed_in
-from annotations.campaigns.propose.asked import AskedProposal
 from annotations.campaigns.propose.proposing import Proposing
 from annotations.corpus.browse import step_page
 from annotations.edits.saving import Desk, Saved, open_desk
 from annotations.edits.warned import PartText
-from annotations.models import Assignment, Edit, Operation, Proposal, Session, Stage, Step, Target
+from annotations.models import Assignment, Edit, Job, Operation, Proposal, Session, Stage, Step, Target
 from annotations.work.decompose.clauses import covered, recorded_tasks
 from annotations.work.decompose.warnings import check_instructions
 from annotations.work.rewrite.warnings import check_rewrites
@@ -68,7 +67,7 @@ def document(request: HttpRequest, assignment: Assignment) -> dict[str, Any]:
         "undo": bool(done),
         "redo": bool(undone),
         "proposals": [proposal_row(row) for row in Proposing(assignment).usable()],
-        "asked": None if why_not else AskedProposal.under_way(assignment),
+        "asked": None if why_not else Job.objects.asked_for(assignment.pk).values_list("pk", flat=True).first(),
     }
 
 

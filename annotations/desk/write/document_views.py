@@ -21,7 +21,7 @@ from annotations.access import rules
 from annotations.access.json_input import read_object
 from annotations.access.people import signed_in
 from annotations.campaigns.propose import proposing
-from annotations.campaigns.propose.asked import AskedProposal, check_answered
+from annotations.campaigns.propose.asked import AwaitedProposal, check_answered
 from annotations.campaigns.queue.claiming import next_item
 from annotations.desk import moving_on
 from annotations.desk.write import opening
@@ -206,7 +206,7 @@ def _asked(key: Any, assignment: Assignment, *, stop: bool) -> dict[str, Any]:
     if stop:
         job.cancel()
         job.refresh_from_db()
-    asked = AskedProposal(job, assignment)
+    asked = AwaitedProposal(job, assignment)
     made = asked.made()
     return {"proposal": proposal_row(made) if made else None} | asked.words()
 

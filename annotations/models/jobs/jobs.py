@@ -64,6 +64,11 @@ class JobQuerySet(LeasedQuerySet):
         before all other work of their worker."""
         return self.claimable().filter(kind=Job.Kind.PROPOSE, params__has_key="assignment").order_by("id")
 
+    def asked_for(self, assignment: int) -> "JobQuerySet":
+        """Proposals for an annotation that are asked for and not made yet, without those that somebody has stopped."""
+        asked = self.unfinished().filter(kind=Job.Kind.PROPOSE, params__assignment=assignment)
+        return asked.filter(cancel_requested=False)
+
     def hold_up_work(self) -> bool:
         """Whether one of these is so new that long work makes way for it."""
         return self.filter(created_at__gt=timezone.now() - HELD_UP_FOR).exists()
