@@ -1,7 +1,7 @@
 """Trained planners for the agents that people talk with: which there are, which is best, and one trained at a press.
 
-An agent whose planner is untrained can do little. The sample's own train split teaches the planner of `grounded` in
-about a minute, so that is what is offered where none is here.
+An agent whose planner is untrained can do little. The sample's own train split teaches the planner of `grounded` in a
+minute or two, so that is what is offered where none is here.
 """
 
 from django.db import transaction
@@ -24,7 +24,6 @@ from annotations.sample.build import SITES
 LOOKED_AT = 30  # models, the newest
 PREPARED_FOR = "grounded"  # the recipe whose planner is trained at a press
 PREPARED_WITH = {"epoch_steps": 1000}  # of a few hundred steps it draws each many times all the same
-PREPARING_SECONDS = 60  # of two processors that do nothing else
 
 
 def naming(recipe: Recipe, model: str) -> dict[str, str]:

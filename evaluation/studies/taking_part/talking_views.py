@@ -117,7 +117,6 @@ def _context(request: HttpRequest, form: TalkForm, projects: QuerySet[Project]) 
         "examples": example_goals(),
         "job": planners.preparing(request.user),
         "can_prepare": can_prepare,
-        "prepare_seconds": planners.PREPARING_SECONDS,
     }
 
 
