@@ -90,7 +90,7 @@ class Proposing:
 
     def _is_usable(self, proposal: Proposal) -> bool:
         try:
-            self._checked(proposal.kind, proposal.content["parts"])
+            self._checked(proposal.kind, proposal.content.get("parts", []))
         except NoProposals:
             return False
         return True
