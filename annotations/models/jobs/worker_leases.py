@@ -87,9 +87,6 @@ class LeasedQuerySet(LoadingQuerySet[L]):
     def claimable(self) -> Self:
         return self.due().filter(state=Leased.State.QUEUED, attempt__lt=MAX_ATTEMPTS)
 
-    def under_a_lease(self) -> Self:
-        return self.filter(state=Leased.State.RUNNING, lease_until__gt=Now())
-
     def claim(self, pk: int) -> L | None:
         """The row under a new lease, or None when somebody else holds it or it needs no work. A row whose worker died,
         or whose lease ran out, is reaped first: its message comes back before the reaper does.
@@ -229,8 +226,7 @@ class Leased(Loading):
         return f"waiting for {span_text(waited)}{self._why(turn_is_told) if waited >= silent_for else ''}"
 
     def _why(self, turn_is_told: bool) -> str:
-        """The end of a sentence about a waiting row: what the workers of its queue do, or that there seem to be none.
-        Only the kind of that work is said, as it may be another project's."""
+        """The end of a sentence about a waiting row: what workers do, by kind alone, or that there seem to be none."""
         if at_work := self.works_of_others():
             return "" if turn_is_told else f"; its turn comes after {at_work[0]}"
         if Worker.objects.takes(self.queue):
@@ -239,8 +235,9 @@ class Leased(Loading):
 
     def works_of_others(self) -> list[str]:
         """What the workers of its queue are at, each with an article."""
-        held = (model._default_manager.under_a_lease() for model in Leased.__subclasses__())
-        return [row.work for rows in held for row in rows if row.queue == self.queue and row != self]
+        held = (model._default_manager.all() for model in Leased.__subclasses__())
+        rows = (row for kind in held for row in kind.filter(state=self.State.RUNNING, lease_until__gt=Now()))
+        return [row.work for row in rows if row.queue == self.queue and row != self]
 
     @property
     def queue(self) -> str:
