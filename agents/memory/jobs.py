@@ -320,6 +320,7 @@ class TransitionMaking:
 
     def _compare_pages(self) -> None:
         train = self.past.dataset.conversations.filter(split=Split.TRAIN).in_order()
+        self.past.tell_anew()
         self.past.add_episodes()
         total = train.count()
         missing = list(train.filter(transitions__isnull=True).values_list("pk", flat=True))

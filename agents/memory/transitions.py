@@ -3,18 +3,19 @@
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import attrgetter
 from random import Random
 from typing import Any
 
 import numpy as np
 
 from agents.encoders.embedding import Encoder
-from agents.models import Trajectory, Transition, TransitionVector, WorldModelFit
+from agents.models import Trajectory, TrajectoryStep, Transition, TransitionVector, WorldModelFit
 from agents.observations import RecordedConversation
 from agents.types import Action
 from agents.world_model.calibration import Calibration
-from agents.world_model.effects import Effect, effects_of
+from agents.world_model.effects import RULES, Effect, effects_of
 from agents.world_model.predicting import PastCase, RetrievedEffects, Situation
 from agents.world_model.valuing import EmbeddedValue
 from annotations.dom.accessibility import accessibility_tree
@@ -56,6 +57,7 @@ class Happened:
             name=target.name,
             value=situation.action.value,
             effects=[effect.to_dict() for effect in self.effects],
+            told_by=RULES,
             across_turns=self.across_turns,
             **source,
         )
@@ -84,6 +86,28 @@ def seen_at(recorded: RecordedConversation, step: Step, across_turns: bool = Fal
         after = pages.get(pk=following.pk).pages_around[0]
     found = compared((before, after), step.turn.instruction, action, conversation.website.name, conversation.pk)
     return replace(found, across_turns=following is not None) if found else None
+
+
+def done_at(step: TrajectoryStep) -> Happened | None:
+    """What an agent's own step in an episode did to its page; None where a page is lacking or cannot be read."""
+    conversation = step.trajectory.conversation
+    action = Action(step.operation, step.node_id or None, step.value)
+    instruction, site = step.followed.instruction, conversation.website.name
+    found = compared(step.pages_around, instruction, action, site, conversation.pk)
+    across = step.next_shown is not None and step.next_shown.turn_id != step.turn_id
+    return replace(found, across_turns=across) if found else None
+
+
+def found_again(rows: Iterable[Transition]) -> Iterator[tuple[Transition, Happened | None]]:
+    """Each of the transitions, in order, with what its pages tell of it."""
+    for pk, own in groupby(rows, key=attrgetter("conversation_id")):
+        recorded = RecordedConversation(pk)
+        steps = {step.pk: step for step in recorded.steps}
+        for row in own:
+            if row.step_id is not None:
+                yield row, seen_at(recorded, steps[row.step_id], across_turns=True)
+            elif row.episode_step is not None:
+                yield row, done_at(row.episode_step)
 
 
 def first_of_next_turn(recorded: RecordedConversation, step: Step) -> Step | None:
@@ -144,16 +168,21 @@ class PastTransitions:
         over = Trajectory.objects.filter(run__dataset=self.dataset, state=Trajectory.State.DONE)
         for trajectory in over.filter(conversation__split=Split.TRAIN).select_related("conversation__website"):
             steps = trajectory.steps.filter(step=None, error="", transitions=None, operation__in=Operation.values)
-            site, own = trajectory.conversation.website.name, trajectory.conversation_id
-            seen = []
-            for step in steps.select_related("snapshot__dictionary", "turn").order_by("seq"):
-                action = Action(step.operation, step.node_id or None, step.value)
-                found = compared(step.pages_around, step.followed.instruction, action, site, own)
-                across = step.next_shown is not None and step.next_shown.turn_id != step.turn_id
-                seen.append((step, replace(found, across_turns=across) if found else None))
+            steps = steps.select_related("snapshot__dictionary", "turn", "trajectory__conversation__website")
+            seen = [(step, done_at(step)) for step in steps.order_by("seq")]
             rows = [found.row(self.dataset.pk, episode_step=step) for step, found in seen if found is not None]
             Transition.objects.bulk_create(rows, ignore_conflicts=True)
         return self.dataset.transitions.count() - before
+
+    def tell_anew(self) -> int:
+        """Tell anew, from their pages, the transitions that were told by earlier rules; how many. What a model has put
+        into words stays. What was fitted on them is forgotten."""
+        old = self.dataset.transitions.told_before(RULES).select_related("step", "episode_step").in_order()
+        for row, found in found_again(old):
+            row.tell_as(found.row(self.dataset.pk) if found else row, RULES)
+        if count := len(old):
+            self.dataset.world_model_fits.all().delete()
+        return count
 
     def embed(self, on_batch: Callable[[int, int], None] = lambda done, total: None) -> int:
         """Embed the transitions that this encoder has not embedded yet; how many there were."""
@@ -210,6 +239,7 @@ class PastTransitions:
         """Make what is missing: the transitions of the train split, their vectors, the fit, anew where transitions came
         since. ValueError where there are none."""
         train = self.dataset.conversations.filter(split=Split.TRAIN)
+        self.tell_anew()
         self.add(train.filter(transitions__isnull=True).in_order().values_list("pk", flat=True))
         self.add_episodes()
         self.embed()

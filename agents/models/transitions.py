@@ -13,11 +13,17 @@ from agents.models.steps import TrajectoryStep
 from agents.prompts.packs import PACKAGED
 from annotations.models import Conversation, Dataset, Operation, Split, Step
 
+TOLD = ("key_text", "role", "name", "effects", "across_turns")  # by rules, which change
+
 
 class TransitionQuerySet(models.QuerySet["Transition"]):
     def undescribed(self) -> Self:
         """Transitions that no model has put into words."""
         return self.filter(next_state="")
+
+    def told_before(self, rules: int) -> Self:
+        """Transitions that were told by other rules."""
+        return self.exclude(told_by=rules)
 
     def without_vector(self, encoder: str) -> Self:
         return self.exclude(vectors__encoder=encoder)
@@ -57,6 +63,9 @@ class Transition(models.Model):
     name = models.TextField(blank=True, help_text="Of the element that was acted on.")
     value = models.TextField(blank=True)
     effects = models.JSONField(default=list, blank=True, help_text="What became different; empty: nothing.")
+    told_by = models.PositiveSmallIntegerField(
+        default=1, help_text="The rules by which that is told (`agents.world_model.effects.RULES`)."
+    )
     across_turns = models.BooleanField(
         default=False,
         help_text="The page after is the first of the next turn, on the assumption that nothing happened in between.",
@@ -84,6 +93,16 @@ class Transition(models.Model):
 
     def __str__(self) -> str:
         return self.key_text.partition("\n")[0][:80]
+
+    def tell_as(self, other: "Transition", rules: int) -> None:
+        """Take over what another row tells of the same action by the rules of today; its vectors go where it is found
+        by other words."""
+        if self.key_text != other.key_text:
+            self.vectors.all().delete()
+        for name in TOLD:
+            setattr(self, name, getattr(other, name))
+        self.told_by = rules
+        self.save(update_fields=[*TOLD, "told_by"])
 
     def describe(self, refined: str, rationale: str, next_state: str, model_name: str, prompts: str) -> None:
         """Store what a model wrote about the difference between the pages."""

@@ -17,6 +17,7 @@ from annotations.dom.differences.items import Change, PageDifference
 What = Literal["added", "removed", "changed"]
 Of = Literal["target", "within", "around", "named", "all"]
 
+RULES = 2  # goes up when the same difference is told otherwise: transitions that are kept are told anew then
 VALUE, TARGET = "⟨value⟩", "⟨element⟩"
 QUOTES = "'\""
 SHORTEST = 3  # characters of a value that is looked for inside of names

@@ -77,6 +77,25 @@ def test_a_recorded_step_becomes_a_transition_with_its_effects_once(dataset):
     assert first.key_text == "CLICK checkbox News\nshop\nSign up as ada with news."
 
 
+def test_what_earlier_rules_told_is_told_anew_and_fitted_again(dataset):
+    store = past(dataset)
+    store.prepare()
+    told = list(Transition.objects.order_by("pk").values("key_text", "effects"))
+    fitted = WorldModelFit.objects.get().pk
+    first = Transition.objects.order_by("pk")[0]
+    first.describe("the box", "it was clicked", "The box is ticked.", "a-model", "packaged")
+    Transition.objects.update(effects=[], key_text="by earlier words", told_by=1)
+    TransitionVector.objects.update(embedding=[0.5] * len(TransitionVector.objects.all()[0].embedding.to_list()))
+    store.prepare()
+    assert list(Transition.objects.order_by("pk").values("key_text", "effects")) == told
+    assert TransitionVector.objects.count() == len(told)
+    assert not any(set(one.embedding.to_list()) == {0.5} for one in TransitionVector.objects.all())
+    assert WorldModelFit.objects.get().pk != fitted, "it was fitted on what was told before"
+    first.refresh_from_db()
+    assert (first.next_state, first.model_name) == ("The box is ticked.", "a-model"), "what was paid for stays"
+    assert store.tell_anew() == 0
+
+
 def two_turns(name: str, split: str, own_after: str = "") -> ConversationRecord:
     """Two turns: what follows the first is the first page of the second. `own_after`: the page that was recorded after
     the first step, by itself."""
