@@ -207,6 +207,27 @@ def test_a_part_that_says_a_clause_twice_doubles_it():
     assert states("The boots. They are too small.", "The boots. They are too small, the same boots") == ["", ""]
 
 
+def test_a_part_that_says_a_piece_of_an_undivided_clause_again_doubles_it():
+    kettle = "Blorp a Fell Kettle and frobnicate it in Port Hallow."
+    again = "Frobnicate it in Port Hallow."
+    assert len(clauses_of(kettle)) == 1, "nothing in it begins as a request is known to"
+    assert states(kettle, kettle, again) == ["doubled"]
+    assert states(kettle, "Blorp a Fell Kettle.", again) == [""], "divided among two parts"
+    shoes, socks = "Add the shoes in size nine to the cart.", "Add the socks in size nine to the cart."
+    assert states(f"{shoes} {socks}", shoes, socks) == ["", ""], "each stands for its own"
+
+
+MADE_UP = st.lists(st.text("bdfgklmnprstvz", min_size=4, max_size=7), min_size=4, max_size=7, unique=True)
+
+
+@given(MADE_UP, MADE_UP)
+def test_a_request_in_words_that_nobody_knows_cannot_be_asked_for_twice(first, second):
+    assume(not {*first} & {*second})
+    source = f"{' '.join(first)} and {' '.join(second)}"
+    assert states(source, source, " ".join(second)) == ["doubled"]
+    assert states(source, " ".join(first), source) == ["doubled"]
+
+
 SESSIONS = st.lists(st.tuples(INSTRUCTIONS, st.integers(1, 6)), min_size=2, max_size=3)
 
 

@@ -21,7 +21,7 @@ REFUSALS = [
     (NotYours("taken_over", "It is Ada's.", "ada"), 409, {"code": "taken_over", "holder": "ada"}),
     (NotFree("Ada is at work.", "ada"), 409, {"code": "refused", "holder": "ada"}),
     (StaleWork("It has changed."), 409, {"code": "stale"}),
-    (NotReady(["No text.", "No cut."]), 422, {"code": "not_ready", "problems": ["No text.", "No cut."]}),
+    (NotReady(["No text.", "No cut."]), 422, {"code": "not_ready", "problems": ["No text.", "No cut."], "steps": []}),
     (VerdictRefused("Say why."), 422, {"code": "verdict_refused"}),
     (NoProposals("Off."), 422, {"code": "no_proposal"}),
     (UnusableProposal("It says nothing.", lambda: None), 422, {"code": "no_proposal"}),

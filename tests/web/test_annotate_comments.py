@@ -89,12 +89,12 @@ def test_keys_that_cannot_be_chosen_are_refused_with_why(command, key, why):
 @pytest.mark.django_db
 def test_keys_can_change_places_over_a_free_one_and_go_back():
     client = client_of(factories.make_user("reader"))
-    choose(client, command="Accept", key="z")
-    assert choose(client, command="Next part", key="a").status_code == 200
-    back = choose(client, command="Accept", key=None)
-    assert "is also the key of “Next part”" in back.json()["problems"][0]
-    choose(client, command="Next part", key=None)
-    assert choose(client, command="Accept", key=None).json() == {"keys": {}}
+    choose(client, command="Move the marked tasks here", key="z")
+    assert choose(client, command="Mark the task", key="i").status_code == 200
+    back = choose(client, command="Move the marked tasks here", key=None)
+    assert "is also the key of “Mark the task”" in back.json()["problems"][0]
+    choose(client, command="Mark the task", key=None)
+    assert choose(client, command="Move the marked tasks here", key=None).json() == {"keys": {}}
     assert choose(client, command="Search", key=None).status_code == 200
     assert choose(client, command=3, key="a").status_code == 400
 
@@ -116,8 +116,8 @@ def test_a_key_is_changed_on_its_page_and_works_on_the_others(app_server, page: 
     page.goto(app_server.url("/keys/"))
     row = page.locator('[data-command="Next part"]')
     row.locator("[data-change]").click()
-    page.keyboard.press("a")
-    expect(page.locator("#said")).to_contain_text("is also the key of “Accept”")
+    page.keyboard.press("h")
+    expect(page.locator("#said")).to_contain_text("is also the key of “Marks in the page”")
     row.locator("[data-change]").click()
     page.keyboard.press("F5")
     expect(page.locator("#said")).to_contain_text("need this key")

@@ -16,14 +16,18 @@ SAID_TOGETHER = 0.8  # the same over all parts of the task, as people divide one
 NEAR = 100  # characters on each side of a place that may end a clause
 ENDS = ".!?"
 REQUESTS = frozenset(
-    "add adjust apply arrange ask assign authorize begin book browse buy calculate call cancel change check choose "
-    "clear click close compare complete confirm contact continue copy create customize delete deselect display "
-    "download edit email enter exclude explore fill filter find finish follow get give go help hide hold identify "
-    "include increase insert join keep leave let like limit list locate log look make map mark message move name "
-    "narrow navigate open order pay pick place play post proceed provide purchase put read reduce refine register "
-    "remind remove rent repeat replace reply report request reserve reset retrieve return review save schedule scroll "
-    "search see select send set share show sign skip sort specify start stop submit subscribe switch take tell track "
-    "translate try turn type unsubscribe update upload use view visit watch write zoom "
+    "activate add adjust apply archive arrange ask assign attach authorize begin book browse buy calculate call "
+    "cancel change check choose claim clear click close collect compare complete confirm contact continue convert "
+    "copy create customize deactivate decline delete deliver deposit describe deselect disable display donate "
+    "download edit email enable enter estimate exchange exclude explain explore extend fill filter find finish "
+    "follow forward generate get give go help hide hire hold identify include increase insert install invite join "
+    "keep leave let like limit list locate log look make map mark measure message move mute name narrow navigate "
+    "open order pause pay pick place play pledge post prepare print proceed provide publish purchase put rate read "
+    "rebook reduce refine register reject release remind remove renew rent repair repeat replace reply report "
+    "request reserve reset resume retrieve return review save schedule scroll search see select send set share ship "
+    "show sign skip sort specify sponsor start stop submit subscribe suggest summarize swap switch take tell track "
+    "transfer translate try turn type unlock unsubscribe update upgrade upload use verify view visit vote watch "
+    "weigh withdraw write zoom "
     "i can could would will please may".split()
 )
 # Pages are hostile, and so are instructions: none of these looks twice at the same characters.
@@ -181,7 +185,8 @@ def _best(own: Mapping[int, SpokenPart], clause: str) -> int | None:
 
 def _asked(clause: Clause, standing: int | None, spoken: Mapping[int, SpokenPart], own: Sequence[int]) -> Clause:
     """The clause with the parts that ask for it, in order; one that asks for it twice comes twice. A part of another
-    task has to say all of it: tasks differ in one word ("Order cetirizine at Bridge Chemist")."""
+    task has to say all of it: tasks differ in one word ("Order cetirizine at Bridge Chemist"). One of its own task asks
+    for it again with a piece of it, too, which the part that stands for it says as well."""
     short = is_short(clause.text)
     again = [
         step
@@ -189,6 +194,9 @@ def _asked(clause: Clause, standing: int | None, spoken: Mapping[int, SpokenPart
         if part.repeats(clause.text, alone=step == standing or (short and step not in own))
         and (step in own or part.share(clause.text) == 1.0)
     ]
+    if standing is not None:
+        others = [step for step in own if step != standing and step not in again]
+        again += [step for step in others if spoken[step].echoes(clause.text, spoken[standing])]
     if standing is None:
         return replace(clause, parts=tuple(again) if len(again) > 1 else ())
     order = {step: place for place, step in enumerate(spoken)}

@@ -59,6 +59,13 @@ class SpokenPart:
         left = [[place for place in piece if place not in taken] for piece in self._pieces]
         return any(self._says_alone(piece, clause, wanted) for piece in left)
 
+    def echoes(self, clause: str, other: "SpokenPart") -> bool:
+        """Whether words of this part that stand for no clause say a piece of this one that the other part says too."""
+        wanted, taken = _keys(clause), self._words_taken(0.0)
+        left = ([place for place in piece if place not in taken] for piece in self._pieces)
+        said = ([self._compared[place] for place in places] for places in left if len(places) >= FEW_WORDS)
+        return any(_says_again(wanted, piece) and _says_again(other._compared, piece) for piece in said)
+
     def _says_alone(self, places: Sequence[int], clause: str, wanted: Sequence[str]) -> bool:
         """Whether the words at these places say the clause, with all of its informative ones, and hardly more."""
         there = [self._compared[place] for place in places]
