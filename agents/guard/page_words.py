@@ -186,7 +186,7 @@ REASSURES = re.compile(
     r"\b(?:won'?t|nothing|never|isn'?t|aren'?t|not|no one|nobody|none)(?: \w+){0,4} "
     r"(?:charged|sent|stored|saved|booked|shared|published|posted|deleted|bought|submitted|cancelled|ordered|paid|"
     r"committed|reserved|told|notified|billed|taken)"
-    r"(?! until (?:you|i) (?:press|tap|click|confirm|hit|submit))(?: (?:yet|here|until|now|before|unless))?\b"
+    r"(?! again\b)(?! until (?:you|i) (?:press|tap|click|confirm|hit|submit))(?: (?:yet|here|until|now|before|unless))?\b"
     "|"
     r"\b(?:asked|(?<!n't be )(?<!not be )able|chance|prompted) to (?:confirm|review|check|edit|change)|"
     r"\b(?:next|following|another|later|separate) (?:screen|page|step|window)|"

@@ -88,7 +88,8 @@ def _of_name(element: Element, name: str, typed: Element | None = None) -> Risk 
         return None
     # however the name begins: "Continue and pay"
     if (risk := said_on(element, said, ALWAYS)) or not is_button:
-        return None if role == "link" and is_reassuring(element) else risk
+        is_step = role == "link" and not (risk and risk.kind in SURE_KINDS and leads_nowhere(element))
+        return None if is_step and is_reassuring(element) else risk
     if beginnings.REFUSES.match(said) and not any(ON_A_BUTTON[kind].search(said) for kind in ("delete", "send")):
         is_answer = beginnings.TURNS_DOWN.match(said) is not None
         return (_of_reply(element, said) if is_answer else None) or (told_around(element, said) if said else None)

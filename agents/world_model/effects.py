@@ -205,8 +205,17 @@ def applied(effects: Iterable[Effect], page: PageLines, action: Action) -> list[
             after={key: _filled(value, words) for key, value in effect.after.items()},
             renamed=None if effect.renamed is None else words.filled(effect.renamed),
         )
-        found += _here(filled, page, target, gone)
-    return found
+        here = _here(filled, page, target, gone)
+        by_action = effect.of == "within" and VALUE in effect.name  # it is about no other element than that
+        found += [one for one in here if not by_action or one.before is None or one.before.name == filled.name]
+    # what is chosen anew is no other one that had been chosen before
+    return [one for one in found if not (action.value and _lets_go(one, action.value))]
+
+
+def _lets_go(one: Happening, chosen: str) -> bool:
+    """Whether the option that the action itself chooses would not be chosen any more."""
+    is_it = one.before is not None and one.before.name == chosen
+    return is_it and one.effect.after.get("selected", "").lower() == "false"
 
 
 def _filled(value: str, words: Words) -> str:

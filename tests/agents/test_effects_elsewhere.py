@@ -115,3 +115,16 @@ def test_a_click_on_a_label_or_an_icon_is_one_on_what_the_tree_shows_of_it(click
     asked = Situation.of("Do it.", page, Action("CLICK", clicked))
     assert asked.target.name == name
     assert asked.tree == accessibility_tree(page)
+
+
+def test_what_is_chosen_already_stays_chosen():
+    days = (
+        "[1] RootWebArea ''\n\t[2] combobox 'Day'\n\t\t[3] option 'Mon' selected: {}\n\t\t[4] option 'Tue' selected: {}"
+    )
+    found = told(days.format(True, False), days.format(False, True), Action("SELECT", "2", "Tue"))
+    other = days.replace("Mon", "Fri").replace("Tue", "Sat")
+    assert there(found, other.format(True, False), Action("SELECT", "2", "Sat")) == {
+        "changed option 'Fri' selected: False": 1,
+        "changed option 'Sat' selected: True": 1,
+    }
+    assert there(found, other.format(True, False), Action("SELECT", "2", "Fri")) == {}

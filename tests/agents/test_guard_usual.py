@@ -288,3 +288,16 @@ def test_what_is_chosen_and_used_immediately_is_judged_by_what_is_said() -> None
     once = said("Live jobs appear on the careers site immediately. Everyone can see them.")
     assert held(box(once, chosen), "SELECT", "Live") == "publish"
     assert held(box(said("Live jobs need an hour. Everyone can see them."), chosen), "SELECT", "Live") == ""
+
+
+def test_what_will_not_be_charged_again_is_no_reassurance_and_a_link_that_acts_is_not_reassured():
+    again = said("If you cancel today, you won't be charged again.")
+    yet = said("You won't be charged yet.")
+    away, here = (
+        "<a {id} href='/next'><text>Delete account</text></a>",
+        "<a {id} href='#'><text>Delete account</text></a>",
+    )
+    assert held(box(again, away)) == "delete"
+    assert held(box(again, here)) == "delete"
+    assert held(box(yet, here)) == "delete"
+    assert held(box(yet, away)) == "", "it leads to where somebody decides"
