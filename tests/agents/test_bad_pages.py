@@ -26,7 +26,7 @@ class Answers:
     def __init__(self, text: str) -> None:
         self.text, self.asked = text, 0
 
-    def generate(self, prompts, sampling=None) -> list[Generated]:
+    def generate(self, prompts) -> list[Generated]:
         assert prompts  # a server would refuse an empty request
         self.asked += len(prompts)
         return [Generated(self.text, "", DecisionUsage()) for _ in prompts]

@@ -170,8 +170,8 @@ class AskingPlanner(Planning):
         asked = [(state, state.prompt) for state in states if state.prompt is not None]
         prompts: list[PlannerPrompt] = [prompt for _, prompt in asked]
         # nothing is compared of what would be done on pages that are imagined: one reply is enough
-        one_reply = replace(self.sampling, n=1) if all(state.observation.is_imagined for state in states) else None
-        answers = self.generator.generate(prompts, one_reply) if prompts else []
+        imagined = [replace(self.sampling, n=1)] if all(state.observation.is_imagined for state in states) else []
+        answers = self.generator.generate(prompts, *imagined) if prompts else []
         found = [(state, generated) for (state, _), generated in zip(asked, answers, strict=True)]
         for state, generated in found:
             state.usage += generated.usage
