@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from itertools import groupby
 
+from agents.llm.deadline import go_on
 from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts, StageKind
 from agents.stages.registry import planner_of, recipe_kinds, unfit
@@ -99,6 +100,7 @@ class Pipeline:
     def _run(self, stage: str, states: Sequence[StepState], ended: bool = False) -> None:
         """Run one stage for the states that are open (or, with `ended`, for all); its time is shared equally among
         them."""
+        go_on()
         if stage not in self.stages:
             return
         begun, asked = time.perf_counter(), [state for state in states if ended or state.open]

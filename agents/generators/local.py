@@ -11,6 +11,7 @@ from agents.generators.drawing import drawing
 from agents.generators.positions import weigh_by_distance
 from agents.generators.reading import Remembering, encoded
 from agents.generators.room import batch_tokens
+from agents.llm.deadline import go_on
 from agents.llm.protocol import GREEDY, Sampling, cut
 from agents.types import DecisionUsage
 from agents.words.generator import CUT, ChatPrompt, Generated, PagePrompt, PlannerPrompt, transcript
@@ -101,6 +102,7 @@ class LocalGenerator:
         found: list[Generated | None] = [None] * len(ids)
         start = 0
         while start < len(order):
+            go_on()
             end = _batch_end([len(ids[i]) for i in order], start, self.batch_tokens // copies)
             chosen = order[start:end]
             rows = [i for i in chosen for _ in range(copies)]

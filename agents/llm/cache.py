@@ -7,6 +7,7 @@ endpoint. Samples at a temperature are cached too: whoever wants other samples g
 from dataclasses import replace
 from typing import Protocol
 
+from agents.llm.deadline import go_on
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Llm, Reply, Request
 
@@ -31,7 +32,7 @@ class CachedLlm:
 
     def complete(self, requests: list[Request]) -> list[Reply | LlmError]:
         """One answer per request, in order. Equal requests are asked once; an error is not kept, so the next call asks
-        again."""
+        again. GivenUp where nobody wants the answers any more."""
         answers: list[Reply | LlmError] = []
         for start in range(0, len(requests), CHUNK):
             answers += self._chunk(requests[start : start + CHUNK])
@@ -47,6 +48,8 @@ class CachedLlm:
         good = [(key, missing[key], answer) for key, answer in fresh.items() if isinstance(answer, Reply)]
         if good:
             self._store.put_many(good)
+        if missing:
+            go_on()  # what was answered is kept by now
         answers: list[Reply | LlmError] = []
         for key in keys:
             if key in fresh:  # the first of equal requests has paid

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from agents.llm.deadline import OutOfTime, is_over, seconds_left
+from agents.llm.deadline import OutOfTime, is_over, may_be_over
 from agents.llm.errors import LlmError, NotConfigured, RequestRefused
 from agents.llm.protocol import LlmInfo, Reply, Request, cut
 from agents.llm.usage import Prices, Usage
@@ -176,7 +176,7 @@ class Engine:
         from openvino import Tensor
 
         tensors = [Tensor(np.array([row], dtype=np.int64)) for row in rows]
-        if seconds_left() is None:
+        if not may_be_over():
             return [result.m_generation_ids for result in self._pipeline.generate(tensors, list(settings))]
         asked = zip(tensors, settings, strict=True)
         handles = [self._pipeline.add_request(place, *one) for place, one in enumerate(asked)]

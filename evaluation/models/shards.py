@@ -23,20 +23,17 @@ TELL_AGAIN = timedelta(minutes=2)  # one that waits longer than this gets anothe
 WATCHED_FOR = timedelta(minutes=2)  # somebody who looks does not wait longer
 BROWSERS_KEPT = timedelta(seconds=KEPT_SECONDS)
 NAMED_WORKERS = 3
+LEAVING = timedelta(minutes=15)  # more than the longest batch of the embedded model takes
 Scorer = Callable[[Run], int]  # replaces the scores of a run; gives the number of steps that they rest on
 
 
 class ShardQuerySet(LeasedQuerySet["Shard"]):
     def cut(self, run: Run, conversations: Sequence[Conversation], most: float) -> None:
         """Store the shards of a run: parts of whole conversations, with about `most` steps each."""
+        parts = enumerate(_parts(conversations, most))
         self.bulk_create(
-            Shard(
-                run=run,
-                index=index,
-                conversation_ids=[conversation.pk for conversation in part],
-                step_count=sum(conversation.step_count for conversation in part),
-            )
-            for index, part in enumerate(_parts(conversations, most))
+            Shard(run=run, index=index, conversation_ids=[one.pk for one in part], step_count=_steps(part))
+            for index, part in parts
         )
 
     def waiting(self) -> Self:
@@ -85,9 +82,16 @@ class ShardQuerySet(LeasedQuerySet["Shard"]):
         self.update(published_at=timezone.now())
 
     def cancel(self) -> None:
-        """Cancel the open shards. The lease's token is taken away, so a worker's next write fails and it stops within
-        one batch."""
-        self.open().update(state=Shard.State.CANCELLED, finished_at=timezone.now(), **Shard.FREE)
+        """Cancel the open shards. Their workers look every second whether they hold the lease, and end within a batch;
+        until then the phase stays."""
+        over = {"state": Shard.State.CANCELLED, "finished_at": timezone.now(), **Shard.FREE}
+        self.waiting().update(phase="", **over)
+        self.open().update(**over)
+
+    def leaving(self) -> list["Shard"]:
+        """Cancelled shards whose workers have not let go of them yet."""
+        left = self.filter(state=Shard.State.CANCELLED, finished_at__gt=timezone.now() - LEAVING).exclude(phase="")
+        return [shard for shard in left if is_at_work(shard.lease_owner)]
 
     def queue_again(self) -> None:
         """Queue cancelled and failed shards again, as if they were new."""
@@ -201,6 +205,8 @@ class Shard(Leased):
 
     @property
     def work(self) -> str:
+        if self.state == self.State.CANCELLED:
+            return "a run that was cancelled, whose batch ends"
         if not self.is_watched:
             return "the steps of another run"
         return "a person at work with an agent" if self.run.dataset.is_live else "an agent that somebody watches"
@@ -220,6 +226,10 @@ class Shard(Leased):
         """Store what the worker does now, and whether its models are loaded; nothing where another has taken the shard
         over."""
         self.under_lease().update(phase=phase, is_loaded=loaded)
+
+    def let_go(self) -> None:
+        """Note that no worker is at it any more, after it was cancelled."""
+        type(self).objects.filter(pk=self.pk, state=self.State.CANCELLED).update(phase="")
 
     def makes_way(self) -> bool:
         """Whether this shard should be put back because another waits that somebody watches, or somebody waits for a
@@ -242,6 +252,10 @@ class Shard(Leased):
 
     def memory_advice(self) -> str:
         return inference_advice(self.run.recipe)
+
+
+def _steps(part: Sequence[Conversation]) -> int:
+    return sum(conversation.step_count for conversation in part)
 
 
 def _parts(conversations: Sequence[Conversation], most: float) -> list[list[Conversation]]:

@@ -17,6 +17,7 @@ from agents.cookbook.texts import pack_of, planned
 from agents.encoders import weights
 from agents.encoders.memory_limits import explained, is_out_of_memory
 from agents.live.running import LiveRun
+from agents.llm.deadline import GivenUp, wanted_until
 from agents.llm.errors import BudgetExceeded
 from agents.memory.searched import lacking_of
 from agents.models import Run, RunTally
@@ -279,7 +280,7 @@ def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
             raise stopping.SliceOver
 
     run.begin()
-    with shard.heartbeat():
+    with shard.heartbeat() as is_lost, wanted_until(is_lost):
         try:
             llm = llm_of(run)
             if run.dataset.is_live:
@@ -287,8 +288,9 @@ def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
                 live.play(shard.conversation_ids)
             else:
                 run_conversations(run, shard.conversation_ids, judge_step, shard.fenced, after_batch, llm, shard.tell)
-        except LeaseLost as lost:
-            logger.info("%s", lost)
+        except (LeaseLost, GivenUp) as lost:
+            logger.info("%s ends where it stands: %s", shard, lost)
+            shard.let_go()
             return
         except stopping.SliceOver:
             shard.hand_back()

@@ -11,7 +11,8 @@ import pytest
 
 from agents.generators.embedded import EmbeddedGenerator, Room, fitted
 from agents.llm import connection, embedded
-from agents.llm.deadline import OutOfTime, answered_within
+from agents.llm.cache import CachedLlm
+from agents.llm.deadline import GivenUp, OutOfTime, answered_within, wanted_until
 from agents.llm.embedded import CONTEXT, SMOLLM2, EmbeddedLlm
 from agents.llm.errors import LlmError, NotConfigured
 from agents.llm.protocol import GREEDY, Message, Reply, Request, Sampling
@@ -21,6 +22,7 @@ from agents.types import Image
 from agents.words.generator import ChatPrompt, PagePrompt
 from agents.words.sequence import PagePart
 from agents.words.trajectory_parse import act_pattern, in_backticks, parse_act, shown_ids
+from tests.agents.llm_in_memory import DictStore
 
 WORDS = "apple pear lemon cherry plum grape fig melon".split()
 PAGE = "You are a web agent. " + "The page lists hotels, prices, cities and buttons to book a room. " * 15
@@ -176,6 +178,18 @@ def test_what_has_not_ended_when_time_is_up_is_given_up_and_the_next_is_answered
     with answered_within(600):
         (again,) = llm.complete([short])
     assert again.texts == alone.texts == first.texts
+
+
+@pytest.mark.slow
+def test_what_nobody_wants_any_more_ends_between_two_tokens_and_what_was_answered_is_kept(llm) -> None:
+    short, long = request("Say no.", max_tokens=2), request("Tell a long story of a crow.", max_tokens=6_000)
+    llm.complete([short])  # loads the weights
+    begun, kept = time.monotonic(), DictStore()
+    with wanted_until(lambda: time.monotonic() > begun + 3), pytest.raises(GivenUp):
+        CachedLlm(llm, kept).complete([short, long])
+    assert time.monotonic() - begun < 20
+    with wanted_until(lambda: True):
+        assert isinstance(CachedLlm(llm, kept).complete([short])[0], Reply), "it is kept"
 
 
 @pytest.mark.slow

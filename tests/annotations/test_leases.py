@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import uuid
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -277,6 +278,21 @@ def test_a_heartbeat_keeps_the_lease_while_work_goes_on(monkeypatch: pytest.Monk
                 break
     assert job.heartbeat_at > first
     assert not any(thread.name == f"heartbeat-{job.pk}" for thread in threading.enumerate())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_works_on_a_row_learns_at_once_that_it_was_cancelled_or_deleted() -> None:
+    for end in ({"state": State.CANCELLED, **Job.FREE}, {"lease_token": uuid.uuid4()}, None):
+        job = Job.objects.claim(factories.make_job().pk)
+        with job.heartbeat() as is_lost:
+            time.sleep(2 * worker_leases.LOOK_SECONDS + 0.5)
+            assert not is_lost()
+            row = Job.objects.filter(pk=job.pk)
+            row.update(**end) if end else row.delete()
+            until = time.monotonic() + 10
+            while not is_lost() and time.monotonic() < until:
+                time.sleep(0.05)
+            assert is_lost()
 
 
 def test_a_beat_that_the_database_could_not_take_is_only_missed(claimed: Job) -> None:

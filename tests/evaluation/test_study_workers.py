@@ -9,7 +9,9 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
+from agents.llm.deadline import go_on
 from agents.models import Run
+from agents.pipeline import Pipeline
 from annotations.models import Conversation
 from evaluation import tasks
 from evaluation.models.shards import TELL_AGAIN, Shard
@@ -197,3 +199,26 @@ def test_what_somebody_watches_goes_before_what_waits_and_what_is_at_work(datase
     tasks.run_shard(watched[0].shards.get().pk)
     tasks.run_shard(other.shards.get().pk)
     assert other.steps.count() + waiting.steps.count() == 60, "the others go on"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_cancelled_run_lets_its_worker_go_in_the_middle_of_a_batch(dataset, hash_encoder, monkeypatch) -> None:
+    """Its decisions take as long as a batch of the embedded model; between two of its tokens it asks the same."""
+    study = make_study(dataset)
+    shard = Shard.objects.claim(study.runs.get().shards.get().pk)
+    asked: list[float] = []
+
+    def decide_for_long(pipeline, observations, wanted=None):
+        study.cancel(store_all_scores)
+        until = time.monotonic() + 30
+        while time.monotonic() < until:
+            asked.append(time.monotonic())
+            go_on()
+            time.sleep(0.05)
+        raise AssertionError("nobody has told the batch that its run was cancelled")
+
+    monkeypatch.setattr(Pipeline, "decide", decide_for_long)
+    running.work(shard)
+    assert asked[-1] - asked[0] < 15
+    assert Shard.objects.get(pk=shard.pk).state == Shard.State.CANCELLED
+    assert study.runs.get().state == Run.State.CANCELLED

@@ -13,7 +13,9 @@ from django.utils import timezone
 
 from annotations.access.downloads import safe_cell
 from annotations.models import Job, Worker
+from annotations.models.jobs.worker_leases import owner_name
 from annotations.storage import store
+from evaluation.models import Shard
 from tests import factories
 from tests.signed_in import client_of
 
@@ -195,7 +197,7 @@ def test_a_job_that_nobody_takes_says_so() -> None:
 
 
 def test_where_a_worker_lives_nobody_is_told_to_start_one() -> None:
-    """It may be between two pieces of work, or in the last batch of what was cancelled: that is not known."""
+    """It may be between two pieces of work."""
     job = factories.make_job(kind="train")
     Job.objects.filter(pk=job.pk).update(created_at=timezone.now() - timedelta(seconds=90))
     for queues, said in (
@@ -204,6 +206,24 @@ def test_where_a_worker_lives_nobody_is_told_to_start_one() -> None:
     ):
         Worker.objects.tell("one", name="gpu@one", host="one", hostname="one", queues=queues)
         assert said in job_client(job).get(f"/jobs/{job.pk}/state/").json()["fields"]["detail"]
+
+
+def test_a_job_that_waits_for_what_was_cancelled_says_so_until_the_worker_is_free() -> None:
+    """Of a shard that only waited when it was cancelled, nothing is waited for."""
+    job, one = factories.make_job(kind="train"), factories.make_shard()
+    factories.make_shard(phase="deciding", lease_owner=owner_name())
+    Job.objects.filter(pk=job.pk).update(created_at=timezone.now() - timedelta(seconds=90))
+    Worker.objects.tell("one", name="gpu@one", host="one", hostname="one", queues=["gpu"])
+    shard = Shard.objects.claim(one.pk)
+    shard.tell("deciding, 8 steps at a time", loaded=True)
+    Shard.objects.all().cancel()
+
+    def detail() -> str:
+        return job_client(job).get(f"/jobs/{job.pk}/state/").json()["fields"]["detail"]
+
+    assert detail().endswith("; its turn comes after a run that was cancelled, whose batch ends")
+    shard.let_go()
+    assert detail().endswith("a worker is about to go on with what waits")
 
 
 def test_a_job_that_waits_for_its_turn_says_what_is_before_it() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import wraps
-from typing import Self, TypeVar
+from typing import Self, TypeVar, cast
 
 from django.db import Error, connection, models, transaction
 from django.db.models import F, Q
@@ -29,6 +29,7 @@ from annotations.shown_progress import ago_text, span_text
 logger = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS = 15
+LOOK_SECONDS = 1.0  # between two looks at whether a lease is still held
 MAX_ATTEMPTS = 3
 NOBODY = ": no worker has taken it. Is one running? “make run” starts one"
 WAITING_SECONDS = 20  # a queued row that nobody took for so long: probably no worker is running
@@ -95,6 +96,13 @@ class LeasedQuerySet(LoadingQuerySet[L]):
         """
         row = self.filter(pk=pk)
         return row._claim(pk) or (row._claim(pk) if row.reap() else None)
+
+    def held(self) -> Self:
+        """Rows that a worker is at, as far as its lease says."""
+        return self.filter(state=Leased.State.RUNNING, lease_until__gt=Now())
+
+    def leaving(self) -> list[L]:
+        return []  # cancelled rows at which a worker still is
 
     def _claim(self, pk: int) -> L | None:
         taken = self.model.anew() | {"state": Leased.State.RUNNING, "lease_owner": owner_name()}
@@ -235,8 +243,8 @@ class Leased(Loading):
 
     def works_of_others(self) -> list[str]:
         """What the workers of its queue are at, each with an article."""
-        held = (model._default_manager.all() for model in Leased.__subclasses__())
-        rows = (row for kind in held for row in kind.filter(state=self.State.RUNNING, lease_until__gt=Now()))
+        held = (cast("LeasedQuerySet[Leased]", model._default_manager.all()) for model in Leased.__subclasses__())
+        rows = (row for kind in held for row in (*kind.held(), *kind.leaving()))
         return [row.work for row in rows if row.queue == self.queue and row != self]
 
     @property
@@ -330,22 +338,17 @@ class Leased(Loading):
         return bool(self.under_lease().update(state=self.State.QUEUED, attempt=0, **self.FREE))
 
     @contextmanager
-    def heartbeat(self) -> Iterator[None]:
-        """Beat from a thread while the block runs, so that long model calls do not look like death."""
-        stop = threading.Event()
-
-        def run() -> None:
-            try:
-                while not stop.wait(HEARTBEAT_SECONDS) and self._beat_or_miss():
-                    pass
-            finally:
-                connection.close()
-
-        thread = threading.Thread(target=run, name=f"heartbeat-{self.pk}", daemon=True)
+    def heartbeat(self) -> Iterator[Callable[[], bool]]:
+        """Beat from a thread while the block runs, so that long model calls do not look like death. The block gets a
+        function that says whether the lease was lost meanwhile."""
+        stop, lost = threading.Event(), threading.Event()
+        thread = threading.Thread(
+            target=_beat_while_held, args=(self, stop, lost), name=f"heartbeat-{self.pk}", daemon=True
+        )
         with last_words.recording(self.words_key(self.pk)) as self.recording:
             thread.start()
             try:
-                yield
+                yield lost.is_set
             except Exception:
                 logger.exception("%s failed", self)
                 self._keep_log(self.recording)
@@ -365,3 +368,32 @@ class Leased(Loading):
             row.update(last_log=last_words.tail(recording.path), **self._memory())
         except Error as error:
             logger.warning("the last lines of %s could not be stored: %s", self, error)
+
+
+def _beat_while_held(row: Leased, stop: threading.Event, lost: threading.Event) -> None:
+    """Extend the lease until `stop`, and look often whether it is `lost`: who cancels a row must not wait for the end
+    of a batch."""
+    seen, beaten = False, time.monotonic()
+    try:
+        while not stop.wait(min(LOOK_SECONDS, HEARTBEAT_SECONDS)):
+            held = _is_held(row, seen)
+            seen = seen or held is not None
+            if held is False:
+                return lost.set()
+            if time.monotonic() - beaten >= HEARTBEAT_SECONDS:
+                row._beat_or_miss()
+                beaten = time.monotonic()
+    finally:
+        connection.close()
+
+
+def _is_held(row: Leased, seen: bool) -> bool | None:
+    """Whether its lease is held; None: the database is away, or the row's transaction is open (it was never `seen`)."""
+    try:
+        stored = type(row)._default_manager.filter(pk=row.pk).values_list("lease_token", "state").first()
+    except Error:
+        connection.close()
+        return None
+    if stored is None:
+        return False if seen else None
+    return bool(stored[0] == row.lease_token and stored[1] in row.WRITABLE)
