@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Avg, Max, Min, OuterRef, Sum
+from django.db.models import Avg, Max, Min, OuterRef, Q, Sum
 from django.utils import timezone
 
 from annotations.models import Dataset, Split
@@ -55,6 +55,10 @@ class RunQuerySet(models.QuerySet["Run"]):
         name = dataset.model_user
         same = self.filter(**{MODEL_USER: name}) if name else self.exclude(dataset__live__has_key="user")
         return same if same.exists() else self
+
+    def ended_early(self) -> Self:
+        """Those that have failed, or were ended for a reason that is told, as by a limit."""
+        return self.filter(Q(state=Run.State.FAILED) | Q(state=Run.State.CANCELLED) & ~Q(error=""))
 
     def open(self) -> Self:
         """Runs that wait for workers or are under way."""

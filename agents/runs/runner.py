@@ -191,17 +191,25 @@ def _decided(
             kept.append(one)
         except BudgetExceeded:
             left.append(one)
-    return kept, decisions, BudgetExceeded(f"{over} {_left_words(left, len(batch))}", over.usage)
+    return (
+        kept,
+        decisions,
+        BudgetExceeded(f"{over} {_left_words(batch[0].trajectory.run_id, left, len(kept))}", over.usage),
+    )
 
 
-def _left_words(left: Sequence[UndecidedStep], asked: int) -> str:
-    """Which of the steps that were asked about together were not decided, in words."""
+def _left_words(run_id: int, left: Sequence[UndecidedStep], kept: int) -> str:
+    """How many steps of a run are not decided, in words, with the first that were asked about. `kept`: how many were
+    decided beside these, and are stored next."""
+    run = Run.objects.with_progress().get(pk=run_id)
     named = [
         f"turn {one.observation.turn_index + 1}, step {one.observation.step_index + 1} of {one.trajectory.conversation}"
         for one in left[:NAMED_STEPS]
     ]
-    more = f" and {len(left) - NAMED_STEPS} more" if len(left) > NAMED_STEPS else ""
-    return f"Not decided are {len(left)} of the last {asked} steps: {'; '.join(named)}{more}."
+    undecided = run.step_count - run.done - kept
+    more = f" and {undecided - len(named):,} more" if undecided > len(named) else ""
+    which = f": {'; '.join(named)}{more}" if named else ""
+    return f"Not decided are {undecided:,} of {run.step_count:,} steps{which}."
 
 
 def _in_reach(recipe: Recipe, batch: Sequence[UndecidedStep]) -> Wanted:

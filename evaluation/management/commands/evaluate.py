@@ -85,8 +85,8 @@ class Command(BaseCommand):
         runs = list(study.runs.select_related("dataset").order_by("pk"))
         result = _result(study, runs, options["split"]) | ({"unlike_training": unlike} if unlike else {})
         self.stdout.write(json.dumps(result)) if options["json"] else self._print(result)
-        if failed := [run for run in runs if run.state == Run.State.FAILED]:
-            raise CommandError(failed[0].error or "the run failed")
+        if unfinished := study.runs.ended_early().order_by("pk").first():
+            raise CommandError(unfinished.error or "the run failed")
 
     def _forecast(self, recipe: str, dataset: Dataset, options: dict[str, Any]) -> None:
         preset = {"preset": options["preset"]} if options["preset"] else {}

@@ -106,7 +106,7 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(self._result(study, run, table)))
         else:
             self._print(study, run, table)
-        if run.state == Run.State.FAILED:
+        if study.runs.ended_early().exists():
             raise CommandError(run.error or "the run failed")
 
     def _goals(self, environment: str, options: dict[str, Any]) -> Dataset:
