@@ -25,7 +25,8 @@ DOINGS = (*TAKING, "beat", "act", "back", "say", *ENDING)
 def drive(request: HttpRequest, pk: int) -> JsonResponse:
     """A reviewer stops the agent, acts in its place or hands back. Taken: {do: pause, take, beat, act or back; token:
     of the lease; to act also seen: the number of the window, and action: {operation, node_id, value, point}}. Whoever
-    types for the user of a conversation says what is next (do: say; said), or ends it (content, not content). Answered:
+    began a conversation that is typed, and nobody else, says what is next (do: say; said), or ends it (content, not
+    content). Answered:
     {drive, token}; errors as {error}, with 409 where somebody else is driving or the episode is over."""
     found = _visible(request, pk)
     rules.require(request.user, "review", found.run.dataset.project)
@@ -46,7 +47,7 @@ def drive(request: HttpRequest, pk: int) -> JsonResponse:
 def _done(said: dict[str, Any], found: Trajectory, user: User) -> Drive:
     if (state := TAKING.get(said["do"])) is not None:
         return Drive.objects.take(found, user, state)
-    row = found.drives.open().select_related("person").defer("picture").first()
+    row = found.drives.open().select_related("person", "trajectory__run__created_by").defer("picture").first()
     if row is None or found.run.is_over:
         raise CannotDrive("The agent drives: nobody has stopped it.")
     if said["do"] == "beat":
@@ -54,7 +55,7 @@ def _done(said: dict[str, Any], found: Trajectory, user: User) -> Drive:
     elif said["do"] == "back":
         row.hand_back(said["token"])
     elif said["do"] in ENDING or said["do"] == "say":
-        _talk(row, said, found)
+        _talk(row, said, found, user)
     elif said["action"]["operation"] == "STOP" and found.conversation.extra.get("typed"):
         raise CannotDrive("The user says what is next, or whether all was done: STOP ends no conversation.")
     else:
@@ -62,9 +63,10 @@ def _done(said: dict[str, Any], found: Trajectory, user: User) -> Drive:
     return row
 
 
-def _talk(row: Drive, said: dict[str, Any], found: Trajectory) -> None:
+def _talk(row: Drive, said: dict[str, Any], found: Trajectory, user: User) -> None:
     if not found.conversation.extra.get("typed"):
         raise CannotDrive("What the user says here was written before: there is nothing to type.")
+    row.check_speaker(user)
     if said["do"] != "say":
         row.end_talk(said["token"], ENDING[said["do"]])
     elif said["said"].strip():

@@ -40,7 +40,8 @@ class DriveQuerySet(LeaseQuerySet["Drive"]):
 
     def of(self, trajectories: Iterable[int]) -> dict[int, "Drive"]:
         """The open ones, by trajectory; without the pictures."""
-        rows = self.open().filter(trajectory__in=list(trajectories)).select_related("person").defer("picture")
+        rows = self.open().filter(trajectory__in=list(trajectories)).defer("picture")
+        rows = rows.select_related("person", "trajectory__run__created_by")
         return {row.trajectory_id: row for row in rows}
 
     def thinking(self) -> Self:
@@ -170,22 +171,22 @@ class Drive(Talked, PersonsLease):
             return f"{self.person} {'shows it' if self.shows else 'drives'}"
         if self.state != self.State.PAUSED:
             return self.get_state_display()
-        if self.waits:
-            return f"waits for {self.person} to say {self.Waits(self.waits).label}"
+        if self.awaits_user:
+            return f"waits for {self.speaker} to say {self.Waits(self.waits).label}"
         return f"paused by {self.person}" if self.person else "kept for a person to show it"
 
     @property
     def doing(self) -> str:
         """The words for who drives or has paused, in the form that follows "while"."""
-        return self.words if self.state == self.State.DRIVEN else f"it {'' if self.waits else 'was '}{self.words}"
+        return self.words if self.state == self.State.DRIVEN else f"it {'' if self.awaits_user else 'was '}{self.words}"
 
     @property
     def left_alone(self) -> str:
         """Why the episode ended when nobody did anything until `until`."""
         if self.person is None:
             return "ended: nobody came to show it"
-        if self.waits:
-            return f"ended: {self.person} said nothing for {HOLD_SECONDS:g} seconds"
+        if self.awaits_user:
+            return f"ended: {self.speaker} said nothing for {HOLD_SECONDS:g} seconds"
         done = "drove" if self.state == self.State.DRIVEN else "had paused it"
         return f"ended: {self.person} {done}, and did nothing for {HOLD_SECONDS:g} seconds"
 
@@ -226,9 +227,12 @@ class Drive(Talked, PersonsLease):
         self._write(token, here, self.longer() | {"asked": action, "until": self.later()})
 
     def hand_back(self, token: str) -> None:
-        """Let the agent go on. Raises CannotDrive."""
+        """Let the agent go on, or wait again for its user where somebody else held it. Raises CannotDrive."""
         self.check_nothing_awaited()
-        self._write(token, Q(asked__isnull=True), self._ended(self.State.BACK))
+        fields = self._ended(self.State.BACK)
+        if self.waits:
+            fields = {"state": self.State.PAUSED, "person": self.speaker, "until": self.later()} | self.FREE
+        self._write(token, Q(asked__isnull=True), fields)
 
     def _write(self, token: str, when: Q, fields: dict[str, Any]) -> None:
         rows = type(self).objects.under(_as_token(token)).filter(when, pk=self.pk, until__gt=self.clock())

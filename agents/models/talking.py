@@ -5,6 +5,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
+from agents.models.trajectories import Trajectory
 from annotations.models.accounts.projects import Account
 
 MOST_SAID = 2_000  # characters of one instruction or answer
@@ -31,22 +32,39 @@ class Talked(models.Model):
     )
 
     person: Account | None
+    trajectory: Trajectory
 
     class Meta:
         abstract = True
 
     @property
     def typed(self) -> dict[str, Any]:
-        return {"waits": self.waits, "question": self.question}
+        user = self.speaker
+        return {"waits": self.waits, "question": self.question, "user": user.get_username() if user else ""}
+
+    @property
+    def speaker(self) -> Account | None:
+        """Who began the conversation: whoever else acts in it speaks for nobody."""
+        return self.trajectory.run.created_by
 
     @property
     def verdict(self) -> str:
         """How the user ended the conversation, as the outcome of its last step."""
         return f"ended: {self.person} got {'all' if self.is_content else 'not all'} that they asked for"
 
+    @property
+    def awaits_user(self) -> bool:
+        """Whether the agent waits for its user, and nobody else acts in the conversation meanwhile."""
+        return bool(self.waits) and self.person == self.speaker
+
+    def check_speaker(self, person: Account) -> None:
+        """Raise CannotDrive for whoever would speak in somebody else's conversation."""
+        if person != self.speaker:
+            raise CannotDrive(f"{self.speaker or 'Somebody else'} talks with the agent: nobody else says what is next.")
+
     def check_nothing_awaited(self) -> None:
-        """Raise CannotDrive where the agent could not go on without words."""
-        if self.waits:
+        """Raise CannotDrive where the agent could not go on without words of whoever holds it."""
+        if self.awaits_user:
             raise CannotDrive("The agent waits for words: say what is next, or end the conversation.")
 
     def say(self, token: str, words: str) -> None:

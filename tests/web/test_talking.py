@@ -105,6 +105,32 @@ def test_only_its_user_speaks_and_only_when_the_agent_stands_still(project: Proj
     assert does(ada, "say", token=token, said="Again.").status_code == 409
 
 
+@pytest.mark.parametrize("how", ["pause", "take"])
+def test_who_takes_over_somebody_elses_conversation_neither_speaks_nor_ends_it(project: Project, how: str) -> None:
+    ada = factories.make_user(Role.ADMIN, project, username="ada")
+    bo = factories.make_user(Role.ADMIN, project, username="bo")
+    found = Trajectory.objects.get(pk=begin(project, ada).json()["id"])
+
+    def does(user, what: str, **more):
+        address = reverse("trajectory-drive", args=[found.pk])
+        return client_of(user).post(address, {"do": what, **more}, content_type="application/json")
+
+    Drive.objects.wait_for(found, "turn", "")
+    Drive.objects.get().stand({"names": []}, b"\xff\xd8")
+    token = does(bo, how).json()["token"]
+    for what in ("say", "content", "not content"):
+        answer = does(bo, what, token=token, said="Buy it.")
+        assert answer.status_code == 409, answer.content
+        assert answer.json()["error"] == "ada talks with the agent: nobody else says what is next."
+    assert does(ada, "pause").status_code == 409, "bo is there"
+    assert Drive.objects.get().words == ("bo drives" if how == "take" else "paused by bo")
+    assert does(bo, "back", token=token).json()["drive"]["words"] == "waits for ada to say the next instruction"
+    token = does(ada, "pause").json()["token"]
+    assert does(ada, "say", token=token, said="The first.").status_code == 200
+    row = Drive.objects.get()
+    assert (row.state, row.said, row.person) == ("back", "The first.", ada)
+
+
 @pytest.mark.slow
 @first_is_quick("what", ["say", "content", "not content", "beat", "back", "act"])
 def test_who_holds_nothing_does_nothing_where_nobody_has_come_yet(project: Project, what: str) -> None:
@@ -121,6 +147,8 @@ def test_who_holds_nothing_does_nothing_where_nobody_has_come_yet(project: Proje
         answer = client_of(user).post(address, told | token, content_type="application/json")
         assert answer.status_code == 409, answer.content
         said = "The agent waits for words" if what == "back" else "Waits for ada to say the next instruction: take over"
+        if user == bo and what in ("say", "content", "not content"):
+            said = "ada talks with the agent"
         assert answer.json()["error"].startswith(said)
     row = Drive.objects.get()
     assert (row.state, row.lease_token, row.lease_until, row.said, row.is_content) == ("paused", None, None, "", None)

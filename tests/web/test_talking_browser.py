@@ -12,6 +12,7 @@ from agents.live import running
 from agents.models import Drive, Trajectory, TrajectoryStep
 from agents.types import Action, Decision, Observation
 from annotations.models import Project, Role
+from evaluation.studies.taking_part.talking import talk
 from tests import factories
 
 pytestmark = pytest.mark.browser
@@ -139,6 +140,26 @@ def test_who_acts_while_the_agent_waits_for_words_says_them_when_they_are_done(
     assert (shown.operation, shown.done_by.get_username()) == ("CLICK", "ada")
     assert shown.node_id, "what a person points at is known"
     assert TrajectoryStep.objects.latest("seq").outcome == "ended: ada got all that they asked for"
+
+
+def test_whoever_else_takes_over_can_neither_speak_nor_end_it_and_hands_it_back_to_its_user(
+    app_server, page: Page, sign_in, project: Project
+) -> None:
+    ada = factories.make_user(Role.ADMIN, project, username="ada")
+    episode = talk(ada, project, "grounded", "nordline", "Show me the Timetable.").trajectory
+    Drive.objects.wait_for(episode, "turn", "")
+    window = {"url": "https://nordline.example/", "instruction": "Wave.", "width": 40, "height": 30}
+    Drive.objects.get().stand(window | {"fields": [], "names": []}, b"\xff\xd8")
+    sign_in(factories.make_user(Role.REVIEWER, project, username="bo"))
+    page.goto(app_server.url(f"/trajectories/{episode.pk}/"))
+    drive = page.locator("#drive")
+    drive.get_by_role("button", name="Take over").click()
+    expect(drive).to_contain_text("You drive")
+    for name in ("Say", "All was done", "Not all"):
+        expect(page.get_by_role("button", name=name, exact=True)).to_be_disabled()
+    expect(page.get_by_label("Say as the user")).to_be_disabled()
+    drive.get_by_role("button", name="Hand back").click()
+    expect(drive).to_contain_text("Waits for ada to say the next instruction")
 
 
 @pytest.mark.slow

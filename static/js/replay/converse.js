@@ -39,7 +39,7 @@ export class ConverseBox {
 
   /** @param {Drive | null} drive @param {boolean} grows @param {string} awaits what must come before the agent goes on, in words */
   show(drive, grows, awaits) {
-    const mine = drive !== null && drive.stands && drive.person === this.me ? drive : null;
+    const mine = drive?.stands && drive.person === this.me && drive.typed.user === this.me ? drive : null;
     // Who has acted while the agent waits for words says them then: it is not handed back without any.
     const own = mine && (mine.state === "paused" || mine.typed.waits) ? mine : null;
     this.root.hidden = !grows;

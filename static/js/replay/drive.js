@@ -39,7 +39,7 @@ import { call, Refused } from "../shared/server.js";
  *   number: number,
  *   window: RemoteWindow,
  *   proposed: string,
- *   typed: {waits: string, question: string},
+ *   typed: {waits: string, question: string, user: string},
  *   is_acting: boolean,
  * }} Drive
  */
@@ -81,6 +81,12 @@ export class DriveBar {
     return this.drive !== null && this.token !== "" && this.drive.person === this.options.me;
   }
 
+  /** Whether the agent waits for words of this person, who began the conversation, and nobody else acts in it. */
+  get #awaitsMe() {
+    const { drive, options } = this;
+    return drive !== null && drive.typed.waits !== "" && drive.typed.user === options.me && drive.person === options.me;
+  }
+
   /** The commands of the bar: [key, words, what it does]. @returns {[string, string, () => void][]} */
   get commands() {
     return [
@@ -110,7 +116,7 @@ export class DriveBar {
   /** Whoever began to show it acts in this window, without taking it over first; and while the agent waits for its user
    * to say something, it is seen that they are there. @param {Drive} drive */
   #come(drive) {
-    const what = drive.shows ? "take" : drive.typed.waits ? "pause" : "";
+    const what = drive.shows ? "take" : this.#awaitsMe ? "pause" : "";
     if (!what || this.token || this.came === drive.id) return;
     this.came = drive.id;
     this.#do(what);
@@ -124,8 +130,7 @@ export class DriveBar {
 
   #handBack() {
     if (!this.isMine) return;
-    if (this.drive?.typed.waits)
-      this.options.say("The agent waits for words: say what is next, or end the conversation");
+    if (this.#awaitsMe) this.options.say("The agent waits for words: say what is next, or end the conversation");
     else if (!this.drive?.shows) this.#do("back");
     else /** @type {HTMLElement | null} */ (this.remote.querySelector(".finish input"))?.focus();
   }
@@ -133,17 +138,15 @@ export class DriveBar {
   /** @param {boolean} grows @param {string} awaits @param {string} waits @param {string} share @param {Kept | null} kept */
   #showBar(grows, awaits, waits, share, kept) {
     const { drive } = this;
-    const own = this.isMine;
-    const waited = drive?.typed.waits && drive.person === this.options.me && !this.isDriving;
     const who = !grows
       ? "Nobody drives"
-      : waited
+      : this.#awaitsMe && !this.isDriving
         ? "The agent waits for you"
         : !drive
           ? awaits
             ? "Nobody drives yet"
             : "Agent drives"
-          : own
+          : this.isMine
             ? drive.state === "driven"
               ? `You ${drive.shows ? "show it" : "drive"}`
               : "You have paused the agent"
@@ -154,7 +157,7 @@ export class DriveBar {
         ? `as soon as ${drive.shows ? "a worker has opened the page" : "the agent stands still"}${waits && ` · ${waits}`}`
         : drive.is_acting
           ? waits || "acting…"
-          : this.isDriving && drive.typed.waits
+          : this.isDriving && this.#awaitsMe
             ? "say what is next when you are done"
             : drive.proposed
               ? `the agent would: ${drive.proposed}`
@@ -182,7 +185,7 @@ export class DriveBar {
     if (!drive) return [this.#button("pause", "Pause", "Space"), take];
     if (!this.isMine) return [take];
     if (drive.shows) return [this.#button("back", "Give up")];
-    if (drive.typed.waits) return this.isDriving ? [] : [take];
+    if (this.#awaitsMe) return this.isDriving ? [] : [take];
     return drive.state === "driven"
       ? [this.#button("back", "Hand back", "u", "primary")]
       : [this.#button("back", "Go on", "Space"), take];
@@ -190,8 +193,7 @@ export class DriveBar {
 
   /** @param {string} what @param {string} words @param {string} [key] @param {string} [look] */
   #button(what, words, key = "", look = "") {
-    const spec = look ? "button.btn.primary" : "button.btn";
-    const made = make(spec, { type: "button", "data-drive": what }, words);
+    const made = make(look ? "button.btn.primary" : "button.btn", { type: "button", "data-drive": what }, words);
     if (key) made.append(" ", make("kbd", {}, key));
     made.addEventListener("click", () => this.#do(what));
     return made;
@@ -208,7 +210,7 @@ export class DriveBar {
 
   #pauseOrGoOn() {
     if (!this.drive) this.#do("pause");
-    else if (this.isMine && this.drive.state === "paused" && !this.drive.typed.waits) this.#do("back");
+    else if (this.isMine && this.drive.state === "paused" && !this.#awaitsMe) this.#do("back");
   }
 
   #beat() {
@@ -343,11 +345,10 @@ export class DriveBar {
       ? make("select", { "aria-label": "Choose" }, ...field.options.map((option) => make("option", {}, option)))
       : make("input", { type: "text", "aria-label": "Write", autocomplete: "off", spellcheck: "false" });
     input.value = field.value;
-    const operation = field.options ? "SELECT" : "TYPE";
     const editor = make("form.editor", {}, input, make("button.btn.primary", {}, field.options ? "Choose" : "Write"));
     editor.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.#act({ operation, node_id: field.node_id, value: input.value });
+      this.#act({ operation: field.options ? "SELECT" : "TYPE", node_id: field.node_id, value: input.value });
     });
     editor.addEventListener("keydown", (event) => {
       if (event.key === "Escape") editor.remove();
