@@ -12,12 +12,12 @@ MOST_TIMES = 1000  # as much data
 FEW = 10  # conversations; the interval of fewer is too narrow, and may have no width at all
 
 
-def caution(conversations: int | None, widthless: bool = False) -> str:
+def caution(conversations: int | None, widthless: bool = False, what: str = "conversation") -> str:
     """A warning about an interval drawn from so many conversations; "" where they are enough. `widthless`: all of them
     agree, which makes the value no more certain."""
     if conversations is None or (conversations >= FEW and not widthless):
         return ""
-    counted = amount(conversations, "conversation")
+    counted = amount(conversations, what)
     if conversations < FEW:
         return f"{counted} only: too few for an interval to trust"
     return f"an interval without a width says only that these {counted} agree"

@@ -86,6 +86,7 @@ class TaskSuccessSerializer(serializers.Serializer):
     high = serializers.FloatField(source="line.high")
     reward = serializers.FloatField(source="line.reward")
     steps = serializers.FloatField(source="line.steps")
+    caution = serializers.CharField(help_text="Where its interval rests on too few episodes; else empty.")
     trained = serializers.BooleanField(
         source="is_trained", allow_null=True, help_text="Its weights saw the task in training; null: nobody knows."
     )

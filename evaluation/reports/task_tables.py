@@ -17,6 +17,8 @@ from agents.recipes.miniwob_table import CAUTION, SYSTEMS, WHERE, printed, repor
 from agents.training.trained_tasks import trained_tasks
 from annotations.access import rules
 from annotations.access.rules import User
+from annotations.text.amounts import amount
+from evaluation.metrics.apart import FEW, caution
 from evaluation.metrics.episodes import TaskLine, mean_success, task_table
 from evaluation.metrics.judged import EstimatedRate
 from evaluation.models import Study
@@ -24,7 +26,7 @@ from evaluation.scores.live import episodes_of
 from evaluation.scores.plots import RunPlots
 
 MOST_RUNS = 4  # side by side
-OURS = ("task", "run", "recipe", "seed", "trained", "episodes", "success", "low", "high", "reward", "steps")
+OURS = ("task", "run", "recipe", "seed", "trained", "episodes", "success", "low", "high", "reward", "steps", "caution")
 COLUMNS = (*OURS, *SYSTEMS)
 ALL, TRAINED, UNTRAINED = "Every task", "Tasks of its training", "Tasks without training"
 
@@ -75,6 +77,11 @@ class TaskCell:
     run: int
     line: TaskLine
     is_trained: bool | None
+
+    @property
+    def caution(self) -> str:
+        """Where its interval rests on too few episodes; else empty."""
+        return caution(self.line.episodes, what="episode")
 
 
 @dataclass(frozen=True)
@@ -127,6 +134,15 @@ class TasksBesidePublished:
         tasks = sorted({task for run in self.runs for task in run.lines})
         return [TaskRow(task, [_cell(run, task) for run in self.runs], _published(task)) for task in tasks]
 
+    @property
+    def few(self) -> str:
+        """How many tasks have too few episodes for their intervals to be trusted, in words; "" where none has."""
+        found = sum(any(cell.caution for cell in row.played) for row in self.rows)
+        if not found:
+            return ""
+        having = "has" if found == 1 else "have"
+        return f"{found} of {amount(len(self.rows), 'task')} {having} fewer than {FEW} episodes: too few to trust"
+
     @cached_property
     def common(self) -> list[str]:
         """The tasks that all runs have played; runs that have played none are left aside."""
@@ -170,7 +186,7 @@ class TasksBesidePublished:
             for of, cell in zip(self.runs, row.cells, strict=True):
                 if cell:
                     run = {"run": of.run.pk, "recipe": of.run.recipe_name, "seed": of.run.seed}
-                    yield vars(cell.line) | run | {"trained": cell.is_trained} | row.published
+                    yield vars(cell.line) | run | {"trained": cell.is_trained, "caution": cell.caution} | row.published
 
 
 def _cell(run: RunTasks, task: str) -> TaskCell | None:

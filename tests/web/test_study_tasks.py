@@ -68,6 +68,7 @@ def test_each_task_stands_beside_what_others_are_published_with(study: Study) ->
     (ours,) = of_task["count-shape"]["ours"]
     interval = {"low": pytest.approx(0.150, abs=0.001), "high": pytest.approx(0.850, abs=0.001)}
     result = {"episodes": 4, "success": 0.5, "reward": 0.5, "steps": 1.0, "trained": None}
+    result["caution"] = "4 episodes only: too few for an interval to trust"
     assert ours == {"run": study.runs.get().pk} | result | interval
     assert {"Synapse": 0.9, "RCI": 0.4, "Human": 0.82}.items() <= of_task["count-shape"]["published"].items()
     assert of_task["bisect-angle"]["published"]["Synapse"] is None
@@ -118,6 +119,16 @@ def test_the_page_draws_each_task_and_says_that_published_numbers_are_no_target(
     assert f'href="/studies/{study.pk}/tasks/"' in source(reader.get(f"/studies/{study.pk}/"))
 
 
+def test_tasks_with_too_few_episodes_are_counted_on_the_page(goals: Dataset, study: Study) -> None:
+    address = f"/studies/{study.pk}/tasks/"
+    said = "3 of 3 tasks have fewer than 10 episodes: too few to trust the interval of one."
+    assert said in source(study_client(study).get(address))
+    enough = factories.make_study(goals.project, [played(goals, {"click-test": [1] * 10})])
+    assert "fewer than 10" not in source(study_client(enough).get(f"/studies/{enough.pk}/tasks/"))
+    (row,) = told(enough)["tasks"]
+    assert row["ours"][0]["caution"] == ""
+
+
 def test_the_table_can_be_had_as_csv(goals: Dataset, study: Study) -> None:
     study.runs.add(played(goals, {"click-test": [0]}, seed=3))
     answer = study_client(study).get(f"/studies/{study.pk}/tasks.csv")
@@ -126,6 +137,7 @@ def test_the_table_can_be_had_as_csv(goals: Dataset, study: Study) -> None:
         *(("bisect-angle", "0", "0.0"), ("click-test", "0", "1.0"), ("click-test", "3", "0.0")),
         ("count-shape", "0", "0.5"),
     ]
+    assert rows[1]["caution"] == "2 episodes only: too few for an interval to trust"
     assert (rows[0]["Synapse"], rows[3]["Synapse"], rows[3]["WebN-T5"]) == ("", "0.9", "0.41")
 
 
