@@ -1,6 +1,7 @@
-"""Where an agent that somebody talks with stops by itself: it would guess, or do the same again and again.
+"""Where an agent that somebody talks with stops by itself: it would guess, or do what it has done in this turn already.
 
-No recipe knows when a turn is done. A person who looks on would see it go on at random, up to the limit of the turn.
+No recipe knows when a turn is done. A person who looks on would see it go on at random, up to the limit of the turn,
+and undo what it did. What a trained planner trusts tells: it learned no step behind the last of a turn.
 """
 
 from dataclasses import replace
@@ -10,8 +11,9 @@ from agents.live.under_way import LiveEpisode
 from agents.recipes.literature import Recipe
 from agents.types import Action, Decision
 
-SURE = 0.5  # of a trained planner's trust in its best element: with less it is rather wrong than right
-AGAIN = 2  # times in a row that the same may be done
+# Of a trained planner's trust in its best element. Nothing of a turn is done before its first action, which is thus
+# only left where it is rather wrong than right. Later, two that it trusts together are what is left in either order.
+FIRST, SURE, BOTH = 0.5, 0.85, 0.95
 
 
 def stopped(recipe: Recipe, episode: LiveEpisode, decision: Decision) -> Decision:
@@ -32,12 +34,12 @@ def stopped(recipe: Recipe, episode: LiveEpisode, decision: Decision) -> Decisio
 
 def _why_stop(recipe: Recipe, episode: LiveEpisode, decision: Decision, words: str) -> str:
     """Why the agent should stop and not do what these words say; "" where it should not."""
-    action, last = decision.actions[0], [step.action for step in episode.steps[-AGAIN:]]
-    done = [(past.operation, past.node_id, past.value) for past in last]
-    if done == [(action.operation, action.node_id, action.value)] * AGAIN:
-        return f"It would do “{words}” a third time."
+    action = decision.actions[0]
+    done = [(past.operation, past.node_id, past.value) for past in (step.action for step in episode.steps)]
+    if (action.operation, action.node_id, action.value) in done:
+        return f"It would do “{words}” again."
     if recipe.plan.kind == "grounded" and recipe.plan.model and decision.ranking:  # its scores are log-probabilities
-        share = exp(decision.ranking[0].score)
-        if share < SURE:
+        share, next_share = [*(exp(one.score) for one in decision.ranking[:2]), 0.0][:2]
+        if share < FIRST or (done and share < SURE and share + next_share < BOTH):
             return f"Nothing is clearly next: it would do “{words}”, and trusts that with {share:.0%} alone."
     return ""

@@ -1,4 +1,4 @@
-"""An agent that somebody talks with stops where it would guess, and where it would do the same again and again."""
+"""An agent that somebody talks with stops where it would guess, and where it would do what it has done already."""
 
 from dataclasses import replace
 from math import log
@@ -30,8 +30,8 @@ def episode(db) -> LiveEpisode:
     return made
 
 
-def decided(share: float, action: Action = CLICK) -> Decision:
-    ranking = (RankedCandidate("7", log(share), 0, "button Next"),)
+def decided(share: float, action: Action = CLICK, second: float = 0.01) -> Decision:
+    ranking = (RankedCandidate("7", log(share), 0, "button Next"), RankedCandidate("9", log(second), 1, "link Back"))
     return Decision(
         (action,), ranking, trace={"act": {"representation": "button Next → CLICK", "held": {"kind": "pay"}}}
     )
@@ -52,13 +52,27 @@ def test_a_guess_of_a_trained_planner_is_not_done_and_says_what_it_would_be(epis
     assert stopped(literature.get("grounded"), episode, decided(0.3)) == decided(0.3), "untrained, it trusts nothing"
 
 
-def test_the_same_is_not_done_a_third_time_in_a_row(episode: LiveEpisode) -> None:
-    for times in range(3):
-        found = stopped(TRAINED, episode, decided(0.9))
-        assert said(found)[0] == ("CLICK" if times < 2 else "STOP")
-        episode.did(episode.observation(), CLICK, {})
-    assert said(found)[1] == "It would do “button Next → CLICK” a third time."
-    assert said(stopped(TRAINED, episode, decided(0.9, replace(CLICK, node_id="8"))))[0] == "CLICK"
+def test_once_something_is_done_more_trust_is_needed_but_for_two_that_are_left(episode: LiveEpisode) -> None:
+    episode.did(episode.observation(), replace(CLICK, node_id="8"), {})
+    assert said(stopped(TRAINED, episode, decided(0.86)))[0] == "CLICK"
+    assert said(stopped(TRAINED, episode, decided(0.84, second=0.1)))[0] == "STOP", "the turn may be done"
+    assert said(stopped(TRAINED, episode, decided(0.51, second=0.48)))[0] == "CLICK", "both are asked for"
+    assert said(stopped(TRAINED, episode, decided(0.48, second=0.5)))[0] == "STOP"
+    assert said(stopped(literature.get("grounded"), episode, decided(0.6)))[0] == "CLICK", (
+        "untrained, it trusts nothing"
+    )
+
+
+def test_the_same_is_not_done_twice_in_a_turn(episode: LiveEpisode) -> None:
+    assert said(stopped(TRAINED, episode, decided(0.9)))[0] == "CLICK"
+    episode.did(episode.observation(), CLICK, {})
+    episode.did(episode.observation(), replace(CLICK, node_id="8"), {})
+    for recipe in (TRAINED, literature.get("grounded")):
+        found = stopped(recipe, episode, decided(0.9))
+        assert said(found) == ("STOP", "It would do “button Next → CLICK” again.")
+    assert said(stopped(TRAINED, episode, decided(0.9, replace(CLICK, node_id="9"))))[0] == "CLICK"
+    episode.steps = []
+    assert said(stopped(TRAINED, episode, decided(0.9)))[0] == "CLICK", "in another turn it may"
 
 
 def test_questions_other_users_and_people_who_look_on_are_left_alone(episode: LiveEpisode) -> None:
