@@ -116,6 +116,19 @@ def test_one_is_trained_at_a_press_where_none_is_here(project: Project, root: Pa
     )
 
 
+def test_the_form_comes_back_as_it_was_once_a_planner_is_being_prepared(project: Project, root: Path) -> None:
+    bo = client_of(factories.make_user(Role.ADMIN, project, username="bo"))
+    recorded(project)
+    said = {"project": str(project.pk), "recipe": "grounded", "website": "willowclinic", "words": "Both again."}
+    bo.post("/converse/", said | {"asks": "on", "prepare": "yes"})
+    form = bo.get("/converse/").context["form"]
+    assert [form[name].value() for name in ("website", "words", "asks", "holds")] == [
+        *("willowclinic", "Both again."),
+        *(True, False),
+    ]
+    assert not bo.get("/converse/").context["form"]["words"].value(), "once"
+
+
 def test_names_that_are_taken_are_left_alone(project: Project, root: Path) -> None:
     ada = factories.make_user(Role.ADMIN, project, username="ada")
     dataset = recorded(project)

@@ -24,6 +24,7 @@ from evaluation.studies.taking_part.talked_agent import TalkedAgent
 from evaluation.studies.taking_part.talking import ENVIRONMENT, acts, talk
 
 USUAL = "grounded"
+KEPT = "talk_form"  # in the session: the form from which a planner is prepared
 
 
 class TalkForm(forms.Form):
@@ -90,10 +91,9 @@ def converse(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied("Talking with an agent needs the role of an admin in a project; ask one of its admins.")
     listed = [one for one in saved.listed(request.user) if acts(one)]
     ready = {one.name: one for one, lacking in zip(listed, missing_of(listed), strict=True) if not lacking}
-    named = request.GET.get("recipe", "")
-    initial = {"recipe": named if named in ready else USUAL}
     if request.method == "POST" and "prepare" in request.POST:
         return _prepared(request, [*projects])
+    initial = _initial(request, ready)
     form = TalkForm(request.POST or None, projects=projects, recipes=ready, user=request.user, initial=initial)
     if request.method == "POST" and form.is_valid():
         values = {name: form.cleaned_data[name] for name in ("project", "recipe", "website", "words")}
@@ -128,4 +128,15 @@ def _prepared(request: HttpRequest, projects: list[Project]) -> HttpResponse:
     except (ValueError, ValidationError) as error:
         said = error.messages if isinstance(error, ValidationError) else [str(error)]
         messages.error(request, " ".join(said))
+    request.session[KEPT] = {name: request.POST[name] for name in TalkForm.base_fields if name in request.POST}
     return redirect("converse")
+
+
+def _initial(request: HttpRequest, ready: dict[str, Recipe]) -> dict[str, Any]:
+    """What the form begins with: as it was where a planner was prepared from it, else with the agent of the address."""
+    kept = request.session.pop(KEPT, None) if request.method == "GET" else None
+    named = request.GET.get("recipe", "") or (kept or {}).get("recipe", "")
+    recipe = {"recipe": named if named in ready else USUAL}
+    if kept is None:
+        return recipe
+    return kept | {name: name in kept for name in ("asks", "holds")} | recipe

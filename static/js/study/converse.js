@@ -11,3 +11,8 @@ function readPlanners() {
 
 agent.addEventListener("change", readPlanners);
 if (agent.value !== form.dataset.recipe) readPlanners(); // chosen before this script was there
+
+// The button that prepares a planner sends the form along, so that it comes back as it was.
+document.getElementById("prepare-form")?.addEventListener("formdata", ({ formData }) => {
+  for (const [name, value] of new FormData(form)) if (!formData.has(name)) formData.append(name, value);
+});
