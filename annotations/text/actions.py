@@ -38,6 +38,8 @@ def in_words(representation: str) -> str:
             element, _, value = element.rpartition(": ") if ": " in element else (element, "", "")
         operation = "TYPE" if intent == _TYPING else intent.upper()
     name, value = _name(element.strip()), value.strip()
+    if operation == "STOP" and not value and not name:
+        return "stopped"
     said = [operation, f"“{value}”" if value else "", f"in {name}" if value and name else name]
     return " ".join(filter(None, said))
 
@@ -46,6 +48,8 @@ def _name(element: str) -> str:
     """The element's own text; where it has none what it is, in words if its tag is known: "an icon without a name"."""
     if element.startswith("["):
         tag, _, text = element[1:].partition("]")
+        if tag == "page" and not text.strip():  # it acts on none
+            return ""
         return text.strip() or f"{_KINDS.get(tag, 'an element')} without a name"
     tag, _, text = element.partition(" ")
     return text.strip() or tag if _TAG.fullmatch(tag) else element

@@ -13,6 +13,8 @@ from annotations.text.actions import in_words
         ("button DVD $1.75 → CLICK", "CLICK DVD $1.75"),
         ("[select]   -> SELECT: a -> b", "SELECT “a -> b” in a list without a name"),
         ("[i]  -> CLICK", "CLICK an icon without a name"),
+        ("[page]  -> STOP", "stopped"),
+        ("[page]  -> SCROLL: 300", "SCROLL “300”"),
         ("[li]  -> HOVER", "HOVER an element without a name"),
         ("click [a] Book", "CLICK Book"),
         ("click [a] Fares: all", "CLICK Fares: all"),

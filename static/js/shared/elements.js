@@ -108,7 +108,7 @@ export function milliseconds(ms) {
 /** An action in short: "CLICK DVD $1.75", "TYPE Columbus". @param {Action} action */
 export function actionText(action) {
   const { operation, name, value } = actionParts(action);
-  return `${operation} ${value || name}`.trim();
+  return operation === "STOP" && !value && !name ? "stopped" : `${operation} ${value || name}`.trim();
 }
 
 /**
@@ -149,7 +149,8 @@ export function representationParts(representation) {
   );
   const [, bracketed, plain, rest] = element ?? [];
   return {
-    name: rest || (bracketed ? `${KINDS[bracketed] ?? "an element"} without a name` : plain) || "",
+    name:
+      rest || (bracketed && bracketed !== "page" ? `${KINDS[bracketed] ?? "an element"} without a name` : plain) || "",
     operation: arrow?.[2] ?? "",
     value: arrow?.[3] ?? "",
   };
