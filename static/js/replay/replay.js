@@ -312,6 +312,7 @@ function showHeld() {
 function onStatus(text, kind) {
   const tag = element("live");
   if (tag.textContent !== text) tag.textContent = text;
+  tag.title = text; // a long wait is cut off there
   tag.className = `tag ${kind}`;
 }
 

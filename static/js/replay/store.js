@@ -94,10 +94,9 @@ export class ReplayStore {
     return this.runState === "running" || this.runState === "done" ? "agent" : "worker";
   }
 
-  /** What is waited for before the first step is decided, or between steps where no worker has the episode: in words. */
+  /** What is waited for before the first step is decided, in words that stay true: since when, the bar above says. */
   get awaited() {
-    const said = AWAITED[this.awaits || "step"];
-    return this.awaits === "worker" && this.waits ? `${said} ${sentence(this.waits)}` : said;
+    return AWAITED[this.awaits || "step"];
   }
 
   /** Take stored steps and the state; returns the sequence numbers that are new. Of an episode `turns` tells how many
