@@ -12,7 +12,7 @@ from agents.runs import events
 from annotations.access import rules
 from annotations.access.json_input import BadJson, parse_json
 from annotations.access.people import signed_in
-from annotations.models.accounts.projects import User
+from annotations.models.accounts.projects import Account
 
 TOLD = frozenset({"do", "token", "seen", "action", "said"})
 ASKED = frozenset({"operation", "node_id", "value", "point"})
@@ -44,7 +44,7 @@ def drive(request: HttpRequest, pk: int) -> JsonResponse:
     return JsonResponse({"drive": row.shown if is_open else None, "token": str(row.lease_token) if is_open else None})
 
 
-def _done(said: dict[str, Any], found: Trajectory, user: User) -> Drive:
+def _done(said: dict[str, Any], found: Trajectory, user: Account) -> Drive:
     if (state := TAKING.get(said["do"])) is not None:
         return Drive.objects.take(found, user, state)
     row = found.drives.open().select_related("person", "trajectory__run__created_by").defer("picture").first()
@@ -63,7 +63,7 @@ def _done(said: dict[str, Any], found: Trajectory, user: User) -> Drive:
     return row
 
 
-def _talk(row: Drive, said: dict[str, Any], found: Trajectory, user: User) -> None:
+def _talk(row: Drive, said: dict[str, Any], found: Trajectory, user: Account) -> None:
     if not found.conversation.extra.get("typed"):
         raise CannotDrive("What the user says here was written before: there is nothing to type.")
     row.check_speaker(user)
