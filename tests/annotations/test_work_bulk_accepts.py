@@ -91,6 +91,15 @@ def test_the_share_that_is_held_back_is_the_campaign_s_and_drawn_at_random(campa
     assert len(drawn) > 1
 
 
+@pytest.mark.django_db
+def test_a_rewrite_that_says_another_turn_s_clause_again_is_not_green(campaign: Campaign, verifier) -> None:
+    rewrite = green_rewrite(campaign)
+    item, other = opened(rewrite), rewrite.item.session.steps()[1]
+    said = "Go on. I want red shoes in size nine. Find red shoes in size nine."
+    Part.objects.create(assignment=rewrite, first_step=other, instruction="Go on.", rewrite=said)
+    assert any("asked for here and in turn 1" in one for one in concerns(verifier, campaign)[item])
+
+
 @pytest.mark.slow
 @pytest.mark.django_db
 def test_what_is_not_green_is_named_with_its_reasons_and_takes_all_others_with_it(campaign: Campaign, verifier) -> None:

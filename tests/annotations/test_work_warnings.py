@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from annotations.edits.warned import PartText
+from annotations.sample.build import SCRIPTS, SITES, read_script
+from annotations.sample.errand_script import ERRANDS, MARK, read_errands
 from annotations.text.alike_words import alike, place_of, says
 from annotations.work.decompose.warnings import check_instructions
 from annotations.work.rewrite.warnings import check_rewrites
@@ -99,6 +101,45 @@ def test_a_lost_value_is_told_once():
     assert codes(found) == [(1, "value-lost"), (1, "unsaid")]
     assert "Boston" in found[1].text
     assert "shoes" not in found[1].text
+
+
+PERMIT = "Begin a resident parking permit for 12 Ropemaker Lane, in zone A, without cookies."
+
+
+@pytest.mark.parametrize(
+    ("turns", "again"),
+    [
+        ([(PERMIT, PERMIT), ("Fill in the name Ada Lowe.", f"Then fill in the name Ada Lowe. {PERMIT}")], 2),
+        ([(PERMIT, f"{PERMIT} Fill in the name Ada Lowe."), ("Fill in the name Ada Lowe.", "The name Ada Lowe")], 1),
+        (
+            [
+                ("Buy a Fell Kettle and collect it in Port Hallow.",) * 2,
+                ("Buy five mugs.", "Buy five mugs. Collect it in Port Hallow."),
+            ],
+            2,
+        ),
+        ([(PERMIT, "I need one."), ("Fill in the name Ada Lowe.", f"The name is Ada Lowe. {PERMIT}")], None),  # moved
+        (
+            [(PERMIT, PERMIT), ("Fill in the street, 12 Ropemaker Lane.", "Fill in the street, 12 Ropemaker Lane.")],
+            None,
+        ),
+        ([(PERMIT, PERMIT), (f"{PERMIT} Again.", f"{PERMIT} Again.")], None),  # asked for twice by two tasks
+    ],
+)
+def test_a_clause_that_two_turns_ask_for_is_warned_of_where_it_is_not_its_own(turns, again):
+    found = [warned.step for warned in check_rewrites(parts(*turns)) if warned.code == "said-again"]
+    assert found == ([again] if again else [])
+
+
+def test_no_rewrite_of_the_sample_and_none_of_its_turns_says_again_what_another_one_asks_for():
+    scripts = [script for website in SITES for script in read_script(SCRIPTS / f"{website}.txt")]
+    talks = [[(turn.instruction,) * 2 for turn in script.turns] for script in scripts]
+    for name in ("finished", "half"):
+        for errand in read_errands(ERRANDS / f"{name}.txt"):
+            talks.append([(p.instruction, MARK.sub(r"\1", p.said) or p.instruction) for p in errand.parts])
+    assert sum(map(len, talks)) >= 200
+    found = [warned for talk in talks for warned in check_rewrites(parts(*talk)) if warned.code == "said-again"]
+    assert found == []
 
 
 # A rewrite that changes nothing although it could.

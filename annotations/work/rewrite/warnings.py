@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from annotations.edits.mentions import MarkedMention
 from annotations.edits.warned import PartText, Warned
 from annotations.text.alike_words import SaidWords, Word, informative, place_of, placed_words, says
+from annotations.work.rewrite.said_again import check_said_again
 
 REFERRING = frozenset("it its them they their those these this that there one ones same".split())
 # Of those, the ones that nearly always refer to something: "that" and "there" often do not.
@@ -24,7 +25,7 @@ def check_rewrites(parts: Sequence[PartText]) -> list[Warned]:
             lost = _lost_values(part, earlier)
             found += lost + _unsaid(part, earlier, lost) + _unchanged(part, earlier) + _unmarked(part, earlier)
         found += _mentions(part, place, parts)
-    return found
+    return found + check_said_again(parts)
 
 
 def _lost_values(part: PartText, earlier: Sequence[PartText]) -> list[Warned]:
