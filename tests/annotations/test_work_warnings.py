@@ -251,3 +251,9 @@ def test_long_texts_are_checked_in_time():
     begun = time.thread_time()
     assert check_rewrites(found)
     assert time.thread_time() - begun < 1
+
+
+def test_garbled_punctuation_is_warned_of_where_no_source_has_it():
+    found = check_instructions(parts(("Find shoes, , and buy them", "")), ["Find shoes and buy them"])
+    assert codes(found) == [(1, "garbled")]
+    assert check_instructions(parts(("Find shoes, , and", "")), ["Find shoes, , and"]) == []

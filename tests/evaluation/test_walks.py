@@ -390,7 +390,7 @@ class Programs(Door):
         return self.ask(2, "annotator", f"/api/assignments/{pk}/edits/", body)
 
     def hand_in(self, pk: int, body: dict) -> None:
-        self.ask(2, "annotator", f"/api/assignments/{pk}/submit/", body)
+        self.ask(2, "annotator", f"/api/assignments/{pk}/submit/", body | {"sure": True})
 
     def judge(self, pk: int, body: dict) -> None:
         self.ask(5, "reviewer", f"/api/assignments/{pk}/judge/", body)

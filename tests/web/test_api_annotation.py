@@ -58,7 +58,11 @@ def test_a_session_goes_from_claim_to_acceptance(session) -> None:
     assert (again.status_code, again.json()["version"]) == (200, saved.json()["version"])
     stale = post(client, f"assignments/{pk}/submit/", {"token": token, "base": 0})
     check_answer(schema, "assignments/{}/submit/", stale, 409, "post")
-    handed = post(client, f"assignments/{pk}/submit/", {"token": token, "base": saved.json()["version"]})
+    body = {"token": token, "base": saved.json()["version"]}
+    unsure = post(client, f"assignments/{pk}/submit/", body)
+    check_answer(schema, "assignments/{}/submit/", unsure, 422, "post")
+    assert "No part with its steps asks for" in unsure.json()["detail"]
+    handed = post(client, f"assignments/{pk}/submit/", body | {"sure": True})
     check_answer(schema, "assignments/{}/submit/", handed, 200, "post")
     assert handed.json()["state"] == "submitted"
 
@@ -90,6 +94,40 @@ def test_a_session_goes_from_claim_to_acceptance(session) -> None:
     assert Verdict.objects.get().outcome == "accept"
     nothing = post(judge, "assignments/claim/", {"campaign": campaign.pk, "stage": "verify"})
     check_answer(schema, "assignments/claim/", nothing, 409, "post")
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ("Find a red cap.", "No part with its steps asks for"),
+        ("{whole} {whole}", "More than once the parts ask for"),
+        ("{whole} Please, , go on.", "is garbled"),
+    ],
+)
+def test_what_the_page_asks_about_is_refused_until_a_program_is_sure(session, said: str, problem: str) -> None:
+    whole = "Find a warm winter coat in size nine."
+    session.tasks.get().conversation.turns.update(instruction=whole)
+    mine = factories.make_assignment(session.items.get())
+    mine.parts.update(instruction=said.format(whole=whole))
+    client = client_of(mine.user)
+    lease = post(client, f"assignments/{mine.pk}/take/", {}).json()
+    body = {"token": lease["token"], "base": lease["version"]}
+    refused = post(client, f"assignments/{mine.pk}/submit/", body)
+    assert refused.status_code == 422, refused.content
+    assert problem in refused.json()["detail"]
+    assert "`sure`" in refused.json()["detail"]
+    assert post(client, f"assignments/{mine.pk}/submit/", body | {"sure": True}).json()["state"] == "submitted"
+
+
+def test_a_text_that_shows_nothing_is_none_even_where_a_program_is_sure(session) -> None:
+    mine = factories.make_assignment(session.items.get())
+    mine.parts.update(instruction="\u200b\u00a0\u200b\u3164")
+    client = client_of(mine.user)
+    lease = post(client, f"assignments/{mine.pk}/take/", {}).json()
+    body = {"token": lease["token"], "base": lease["version"], "sure": True}
+    refused = post(client, f"assignments/{mine.pk}/submit/", body)
+    assert refused.status_code == 422
+    assert "has no instruction" in refused.json()["detail"]
 
 
 def rewritten(steps: list[int]) -> list[tuple[int, str]]:

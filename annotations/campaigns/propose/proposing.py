@@ -19,7 +19,7 @@ from annotations.models import Assignment, Campaign, Job, Part, Project, Proposa
 from annotations.models.accounts.projects import Account
 from annotations.models.work.edits import ProposalQuerySet
 from annotations.text.amounts import amount
-from annotations.text.garbled import garbled
+from annotations.text.garbled import garbled, is_blank
 from annotations.text.merging import pieces
 from annotations.text.tfidf import Vectorise
 from annotations.work.decompose.clauses import covered, recorded_tasks
@@ -172,7 +172,7 @@ class Proposing:
 def left_out(kind: str, parts: list[dict[str, Any]], session: Session) -> list[str]:
     """The clauses of the source that proposed parts do not ask for. NoProposals where one is asked for twice, or more
     than half of them are left out."""
-    said = {part["step"]: part["instruction"] for part in parts if part.get("instruction", "").strip()}
+    said = {part["step"]: part["instruction"] for part in parts if not is_blank(part.get("instruction", ""))}
     if kind != Proposal.Kind.CUTS or not said:
         return []
     steps = ((step.pk, step.turn_id, step.turn.instruction) for step in session.bare_steps())

@@ -26,6 +26,7 @@ from annotations.desk import moving_on
 from annotations.desk.put_right import ReturnedWork
 from annotations.desk.write import opening
 from annotations.desk.write.document import answer, readable
+from annotations.desk.write.doubts import check_sure
 from annotations.desk.write.opening import AboutAnnotations
 from annotations.desk.write.refusals import declined
 from annotations.edits import saving
@@ -76,10 +77,12 @@ class SavedSerializer(serializers.Serializer):
 
 
 class HandInRequestSerializer(serializers.Serializer):
-    """`base`: the version that the writer has read; a newer one is not handed in unseen."""
+    """`base`: the version that the writer has read; a newer one is not handed in unseen. `sure`: hand a decomposition
+    in although parts ask for a clause of the source not at all or more than once, or have garbled punctuation."""
 
     token = serializers.UUIDField()
     base = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
+    sure = serializers.BooleanField(default=False)
 
 
 class TokenRequestSerializer(serializers.Serializer):
@@ -214,10 +217,13 @@ class AssignmentActions(viewsets.GenericViewSet):
     @extend_schema(request=HandInRequestSerializer, responses={200: StandingSerializer} | UNREADY)
     @action(detail=True, methods=["post"])
     def submit(self, request: Request, pk: str) -> Response:
-        """Hand an annotation in. 422 says what is left to do."""
+        """Hand an annotation in. 422 says what is left to do, or what is doubtful, which `sure` hands in all the
+        same."""
 
         def work(assignment: Assignment, asked: dict[str, Any]) -> Response:
             assignment.check_unchanged(signed_in(request), asked["token"], asked["base"])
+            if not asked["sure"]:
+                check_sure(assignment, signed_in(request))
             moving_on.submit(assignment)
             return self.standing(assignment.pk)
 

@@ -10,6 +10,7 @@ from rest_framework.exceptions import APIException
 
 from annotations.access.json_input import BadJson
 from annotations.campaigns.propose.proposing import NoProposals, UnusableProposal
+from annotations.desk.write.doubts import Unsure
 from annotations.edits.edit_ops import BadEdit
 from annotations.models import BadComment, NotFree, NotReady, NotYours, StaleWork, VerdictRefused
 
@@ -24,6 +25,7 @@ ANSWERS: dict[type[Exception], RefusalAnswer] = {
     NotFree: RefusalAnswer(HTTPStatus.CONFLICT, "refused"),
     StaleWork: RefusalAnswer(HTTPStatus.CONFLICT, "stale"),
     NotReady: RefusalAnswer(HTTPStatus.UNPROCESSABLE_ENTITY, "not_ready"),
+    Unsure: RefusalAnswer(HTTPStatus.UNPROCESSABLE_ENTITY, "unsure"),
     VerdictRefused: RefusalAnswer(HTTPStatus.UNPROCESSABLE_ENTITY, "verdict_refused"),
     NoProposals: RefusalAnswer(HTTPStatus.UNPROCESSABLE_ENTITY, "no_proposal"),
     UnusableProposal: RefusalAnswer(HTTPStatus.UNPROCESSABLE_ENTITY, "no_proposal"),

@@ -8,6 +8,7 @@ from django.utils import timezone
 from annotations.models.corpus.conversations import Step
 from annotations.models.work.campaigns import Stage
 from annotations.models.work.parts import Part, PartChange
+from annotations.text.garbled import is_blank
 
 
 class Annotation(models.Model):
@@ -38,7 +39,7 @@ class Annotation(models.Model):
         return problems + [
             f"Part {number}, from step {place + 1}, has no {field}."
             for number, (place, text) in enumerate(ordered, 1)
-            if not text.strip()
+            if is_blank(text)
         ]
 
     def ordered_parts(self) -> list[Part]:

@@ -1,0 +1,39 @@
+"""What whoever hands in a decomposition is asked about once: the page asks in a dialog, the API by a refusal that is
+taken back by `sure`."""
+
+from annotations.desk.write.document import clauses, warnings
+from annotations.edits.saving import open_desk
+from annotations.models import Assignment, Proposal, Stage
+from annotations.models.accounts.projects import Account
+from annotations.work.decompose.warnings import GARBLED
+
+
+class Unsure(ValueError):
+    """Work that can be handed in, but hardly as it is; `problems` are sentences about it."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__(" ".join([*problems, "Send `sure`: true to hand it in all the same."]))
+        self.problems = problems
+
+
+def check_sure(assignment: Assignment, user: Account) -> None:
+    """Raise Unsure where a decomposition asks for a clause of the source not at all or again, or is garbled. A clause
+    that an accepted proposal said it leaves out is no surprise."""
+    if assignment.item.stage != Stage.DECOMPOSE or assignment.missing():
+        return  # what is missing is refused, sure or not
+    desk = open_desk(assignment, user)
+    expected = _left_out(assignment)
+    found: list[str] = []
+    for clause in (clause for task in clauses(desk) for clause in task):
+        if clause["state"] == "uncovered" and clause["text"] not in expected:
+            found.append(f"No part with its steps asks for “{clause['text']}”.")
+        elif clause["state"] == "doubled":
+            found.append(f"More than once the parts ask for “{clause['text']}”.")
+    found += [warned["text"] for warned in warnings(desk) if warned["code"] == GARBLED]
+    if found:
+        raise Unsure(found)
+
+
+def _left_out(assignment: Assignment) -> set[str]:
+    accepted = Proposal.objects.filter(pk__in=assignment.edits.accepted_proposals())
+    return {clause for proposal in accepted for clause in proposal.content.get("left_out", [])}
