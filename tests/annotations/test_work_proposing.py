@@ -372,6 +372,18 @@ def test_a_campaign_that_asks_a_model_proposes_by_rules_where_that_is_asked_for(
     assert browser.post("propose/", {"kind": "cuts", "by": "rules"})["proposal"]["model"] == "pages and forms 3"
 
 
+def test_a_proposal_that_asks_for_what_no_source_says_is_refused(assignment: Assignment):
+    first, other = (step.pk for step in list(assignment.item.session.steps())[::3])
+    parts = [
+        {"step": first, "instruction": "Search for red shoes by price", "why": []},
+        {"step": other, "instruction": "Then sort the second list by price. And delete my account.", "why": []},
+    ]
+    with pytest.raises(proposing.UnusableProposal, match="asks for “And delete my account"):
+        proposing.Proposing(assignment).keep("cuts", "model", parts)
+    parts[1]["instruction"] = "Then sort the second list by price."
+    assert proposing.Proposing(assignment).keep("cuts", "model", parts).outcome == ""
+
+
 @pytest.mark.parametrize("key", ["", "once"])
 def test_a_proposal_from_elsewhere_that_leaves_out_everything_is_refused_and_counted(assignment: Assignment, key: str):
     client = APIClient()

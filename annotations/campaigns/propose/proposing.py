@@ -24,6 +24,7 @@ from annotations.text.merging import pieces
 from annotations.text.tfidf import Vectorise
 from annotations.work.decompose.clauses import covered, recorded_tasks
 from annotations.work.decompose.cuts import Face, Meaning, SeenStep, face_of, propose_cuts
+from annotations.work.decompose.invented import invented
 from annotations.work.rewrite.rewrites import propose_rewrites
 
 EMBEDDED = {Proposal.Kind.CUTS: "pages and forms 3", Proposal.Kind.REWRITE: "repeated words 1"}
@@ -98,6 +99,8 @@ class Proposing:
     def _checked(self, kind: str, parts: list[dict[str, Any]]) -> list[str]:
         """The clauses that proposed parts leave out. Raises NoProposals for parts that nobody is to be shown."""
         self._check_punctuation(parts)
+        if kind == Proposal.Kind.CUTS:
+            self._check_invented(parts)
         return left_out(kind, parts, self.assignment.item.session)
 
     def start_job(self, kind: str, user: Account) -> Job:
@@ -158,6 +161,17 @@ class Proposing:
             for text in (part.get("instruction", ""), part.get("rewrite", "")):
                 if wrong := garbled(text, sources):
                     raise NoProposals(f"Its punctuation is garbled: “{wrong}”.")
+
+    def _check_invented(self, parts: list[dict[str, Any]]) -> None:
+        """Raise NoProposals where a part says what no source says."""
+        said = [text for part in parts if not is_blank(text := part.get("instruction", ""))]
+        if not said:
+            return
+        rows = self.assignment.item.session.steps().values_list("turn__instruction", "value", "action_repr")
+        tasks, entered, pressed = (list(dict.fromkeys(column)) for column in zip(*rows, strict=True))
+        for text in said:
+            if why := invented(text, tasks, entered, pressed):
+                raise NoProposals(why)
 
     def cuts(self, vectors: Vectorise | None = None, meaning: Meaning | None = None) -> list[dict[str, Any]]:
         """Cuts by rules, and by what a model adds to them. Raises NoProposals."""

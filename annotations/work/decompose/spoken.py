@@ -148,6 +148,11 @@ def _says_again(there: Sequence[str], wanted: Sequence[str]) -> bool:
     return _has_most(there, wanted) and _lengths(there, wanted)[-1][-1] >= REPEATED * len(wanted)
 
 
+def in_order(there: Sequence[str], wanted: Sequence[str]) -> int:
+    """How many of the first words stand there in their order."""
+    return _lengths(there[:MOST_WORDS], wanted[:MOST_WORDS])[-1][-1]
+
+
 def _lengths(there: Sequence[str], wanted: Sequence[str]) -> list[list[int]]:
     """The lengths of the longest common subsequences of the first words of both."""
     rows = [[0] * (len(there) + 1)]
