@@ -1,6 +1,8 @@
 """What a returned annotation was returned for, and whether each of that has been put right: changed where it was found,
 or answered by its writer."""
 
+import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,6 +11,7 @@ from typing import Any
 from annotations.models import Assignment, BadComment, Comment, Defect, NotReady, Stage, Step
 from annotations.models.accounts.projects import User
 
+_WORDS = re.compile(r"\w+|[^\w\s.,;:!?…\"“”‘’'()-]")  # signs such as "€" and "+" say something
 Contents = dict[int, dict[str, Any]]  # first step -> what its part says
 
 
@@ -136,9 +139,10 @@ class PartTexts:
         until = self.order.index(step) if step in self.order else len(self.order) - 1
         return max(0, sum(one in contents for one in self.order[: until + 1]) - 1)
 
-    def _words(self, part: dict[str, Any]) -> str:
-        """What a part says, without regard to spaces."""
-        return " ".join(part["instruction" if self.is_cut else "rewrite"].split())
+    def _words(self, part: dict[str, Any]) -> list[str]:
+        """What a part says, word by word: a full stop, a space or a capital letter less mends nothing."""
+        text = unicodedata.normalize("NFKC", part["instruction" if self.is_cut else "rewrite"]).casefold()
+        return _WORDS.findall("".join(char for char in text if unicodedata.category(char) != "Cf"))
 
 
 def _marks(part: dict[str, Any]) -> object:

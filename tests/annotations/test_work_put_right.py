@@ -56,6 +56,14 @@ def test_a_change_elsewhere_does_not_put_a_defect_right(chain: Chain) -> None:
     hand_in(chain)
 
 
+@pytest.mark.parametrize("said", ["And buy those", "AND BUY THOSE!", "And, buy “those”.", "And buy those\u200b."])
+def test_a_full_stop_or_capital_letters_mend_nothing(chain: Chain, said: str) -> None:
+    returned_for(chain, ("unresolvable", 3))
+    chain.write(chain.rewrite, chain.writer, 3, "rewrite", said)
+    with pytest.raises(NotReady, match="Turn 2"):
+        hand_in(chain)
+
+
 def test_each_defect_counts_for_itself_and_all_that_are_left_are_named(chain: Chain) -> None:
     returned_for(chain, ("unresolvable", 3), ("unnatural", 0))
     with pytest.raises(NotReady) as left:
