@@ -170,8 +170,9 @@ class Engine:
         if whole := prefix[: len(prefix) // BLOCK * BLOCK]:
             self._generate([whole], [self._genai.GenerationConfig(max_new_tokens=1)])
 
-    def _generate(self, rows: Sequence[TokenIds], settings: Sequence[Any]) -> list[list[TokenIds] | None]:
-        """What is written behind each row, in each of its samples; None for one that has not ended when time is up."""
+    def _generate(self, rows: Sequence[TokenIds], settings: Sequence[Any]) -> list[list[TokenIds] | int]:
+        """What is written behind each row, in each of its samples; of one that has not ended when time is up, how many
+        tokens are written by then."""
         import numpy as np
         from openvino import Tensor
 
@@ -182,13 +183,13 @@ class Engine:
         handles = [self._pipeline.add_request(place, *one) for place, one in enumerate(asked)]
         while self._pipeline.has_non_finished_requests() and not is_over():
             self._pipeline.step()  # a token of each
-        written: list[list[TokenIds] | None] = []
+        written: list[list[TokenIds] | int] = []
         for handle in handles:
             if handle.get_status() == self._finished:
                 written.append([one.generated_ids for one in handle.read_all()])
             else:
+                written.append(_tokens_so_far(handle))
                 handle.cancel()
-                written.append(None)
         while self._pipeline.has_non_finished_requests():  # lets go of what was given up
             self._pipeline.step()
         return written
@@ -205,18 +206,27 @@ class Engine:
         return settings
 
     def _answer(
-        self, request: Request, read: int, results: Sequence[list[TokenIds] | None], model: str, seconds: float
+        self, request: Request, read: int, results: Sequence[list[TokenIds] | int], model: str, seconds: float
     ) -> Reply | LlmError:
         written: list[TokenIds] = []
         for result in results:
-            if result is None:
-                return OutOfTime()
+            if isinstance(result, int):
+                done = sum(map(len, written)) + result
+                return OutOfTime(usage=Usage(read, done) if done else None)
             written += result
         texts = [cut(str(self._tokenizer.decode(ids, skip_special_tokens=True)), request.stop) for ids in written]
         reasons = ["length" if len(ids) >= request.max_tokens else "stop" for ids in written]
         copies = request.n // len(texts)  # without chance all samples are the same
         usage = Usage(read, sum(map(len, written)))
         return Reply(tuple(texts * copies), usage, model, tuple(reasons * copies), seconds)
+
+
+def _tokens_so_far(handle: Any) -> int:
+    """How many tokens a request has been given that runs; of several samples the engine tells none before their end."""
+    count = 0
+    while handle.can_read():
+        count += sum(len(one.generated_ids) for one in handle.read().values())
+    return count
 
 
 def _copies(request: Request) -> int:

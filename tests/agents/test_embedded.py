@@ -173,6 +173,8 @@ def test_what_has_not_ended_when_time_is_up_is_given_up_and_the_next_is_answered
         first, second = llm.complete([short, long])
     assert isinstance(first, Reply)
     assert isinstance(second, OutOfTime)
+    assert second.usage.prompt_tokens > 200, "what was computed in vain is counted, too"
+    assert 2 < second.usage.completion_tokens < 6_000
     with answered_within(-1):
         assert isinstance(llm.complete([short])[0], OutOfTime)
     with answered_within(600):
