@@ -1,5 +1,7 @@
 """A project's policy over REST: the same rules, and the same rights, as on its page."""
 
+from typing import Any, cast
+
 from django.core.exceptions import ValidationError as Invalid
 from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, serializers, status
@@ -21,10 +23,19 @@ class GuardRuleSerializer(serializers.ModelSerializer):
     """What the guard compares on a website (empty: on every one), and what it then says (empty kind: harmless)."""
 
     created_by = UsernameField(source="created_by.username", default=None, read_only=True, allow_null=True)
+    warning = serializers.SerializerMethodField(help_text="That no website of the project is called so yet.")
 
     class Meta:
         model = GuardRule
-        fields = ["id", "project", "website", "of", "pattern", "kind", "created_by", "created_at"]
+        fields = ["id", "project", "website", "of", "pattern", "kind", "created_by", "created_at", "warning"]
+
+    def get_warning(self, rule: GuardRule) -> str:
+        if not rule.website:
+            return ""
+        of_projects: dict[int, list[str]] = cast(dict[str, Any], self.context).setdefault("website_names", {})
+        if rule.project_id not in of_projects:
+            of_projects[rule.project_id] = GuardRule.objects.website_names(rule.project_id)
+        return rule.warning(of_projects[rule.project_id])
 
 
 class GuardRuleRequestSerializer(RequestSerializer):

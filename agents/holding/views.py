@@ -72,7 +72,9 @@ def guard_rules(request: HttpRequest, slug: str) -> HttpResponse:
     doubt: dict[str, str] = {}
     if request.method == "POST" and not (doubt := _change(request, project)):
         return redirect("guard-rules", project.slug)
-    context = {"project": project, "rules": project.guard_rules.select_related("created_by"), "may": may}
+    names = GuardRule.objects.website_names(project)
+    rows = [(row, row.warning(names)) for row in project.guard_rules.select_related("created_by")]
+    context: dict[str, Any] = {"project": project, "rules": rows, "may": may}
     context["doubt"] = doubt
     return render(request, "agents/guard_rules.html", context | {"kinds": KINDS.items(), "of": OF})
 

@@ -12,11 +12,12 @@ from django.utils import timezone
 
 from agents.guard.policy import KINDS, OF, PolicyRule, Risk
 from agents.models.trajectories import Trajectory
-from annotations.models import Operation, Project, Snapshot
+from annotations.models import Operation, Project, Snapshot, Website
 from annotations.models.accounts.projects import User
 
 RISK_KINDS = list(KINDS.items())
 MAX_PATTERN, MAX_WHY = 200, 500
+NAMED_WEBSITES = 5
 
 
 class DoneInstead(TypedDict):
@@ -43,6 +44,11 @@ class GuardRuleQuerySet(models.QuerySet["GuardRule"]):
     def policy(self, project: Project | int) -> list[PolicyRule]:
         """The rules of a project as the guard reads them."""
         return [row.rule for row in self.filter(project=project)]
+
+    def website_names(self, project: Project | int) -> list[str]:
+        """The names of the project's websites, for `warning` of its rules."""
+        rows = Website.objects.filter(dataset__project=project).order_by("name")
+        return list(rows.values_list("name", flat=True).distinct())
 
     def add(self, sure: bool = False, **fields: Any) -> "GuardRule":
         """A new rule; ValidationError where it is not valid, PassesEveryClick where nothing would be held with it and
@@ -84,6 +90,16 @@ class GuardRule(models.Model):
     @property
     def rule(self) -> PolicyRule:
         return PolicyRule(self.of, self.pattern, self.kind, self.website)
+
+    def warning(self, names: list[str]) -> str:
+        """That the rule holds nothing so far, as no website is called so; "" where one is. `names`: those of the
+        project's websites."""
+        if not self.website or self.website.casefold() in {name.casefold() for name in names}:
+            return ""
+        first = ", ".join(names[:NAMED_WEBSITES])
+        more = f" and {len(names) - NAMED_WEBSITES:,} more" if len(names) > NAMED_WEBSITES else ""
+        there = f"names there are: {first}{more}" if names else "the project has no website yet"
+        return f"no website is called {self.website} yet; {there}"
 
     def clean(self) -> None:
         """Refuses texts that are read otherwise than they are compared: with characters that cannot be seen, or that

@@ -109,6 +109,21 @@ def test_a_rule_without_a_pattern_is_told_what_it_lacks(db: None) -> None:
     assert answer.json() == {"pattern": ["Say which url it is about: * stands for anything."]}
 
 
+def test_a_rule_for_a_website_that_nothing_is_called_is_kept_and_says_so(db: None) -> None:
+    website = factories.make_conversation(turns=1, steps=0).website
+    project = website.dataset.project
+    client = client_of(factories.make_user(Role.ADMIN, project))
+    told = f"no website is called miniwob yet; names there are: {website.name}"
+    answer = add(client, project, of="words", pattern="pay", kind="pay", website="miniwob")
+    assert (answer.status_code, answer.json()["warning"]) == (201, told)
+    known = add(client, project, of="words", pattern="pay", kind="pay", website=website.name.upper())
+    anywhere = add(client, project, of="words", pattern="pay", kind="pay", website="")
+    assert known.json()["warning"] == anywhere.json()["warning"] == ""
+    page = client.get(reverse("guard-rules", args=[project.slug])).content.decode()
+    assert page.count("no website is called") == 1
+    assert told in page
+
+
 def test_a_rule_that_lets_every_click_pass_is_kept_only_where_that_is_meant(db: None) -> None:
     project = factories.make_project()
     admin, page = client_of(factories.make_user(Role.ADMIN, project)), reverse("guard-rules", args=[project.slug])
