@@ -87,6 +87,8 @@ def guard_label(request: HttpRequest, slug: str) -> HttpResponse:
             "own": labels.standing().filter(person=signed_in(request)).count(),
             "paired": len(labels.pairs()),
             "total": steps_to_label(request, dataset).count(),
+            "looking": Forecasts(dataset, conversations_to_label(request, dataset)),
+            "may_look": rules.can(request.user, Job.Kind.RISKS, project),
         }
     context["last"] = whole(request.GET.get("last", ""))
     kinds = [(str(number), kind, words) for number, (kind, words) in enumerate(CALLED.items())]

@@ -11,7 +11,7 @@ from annotations.corpus.correct.correcting import CorrectionDesk, GoldDesk
 from annotations.models import Correction, Role, Step
 from evaluation.guard.labels import HARMLESS, packaged_labels
 from evaluation.guard.measuring import GuardMeasurement
-from evaluation.models import BadRiskLabel, RiskLabel
+from evaluation.models import BadRiskLabel, RiskForecast, RiskLabel
 from tests import factories
 from tests.quick import first_is_quick
 from tests.signed_in import client_of
@@ -48,6 +48,23 @@ def answer_all(dataset, person, kinds: dict[int, str]) -> list[int]:
         page = client.post(form_of(dataset), {"step": seen[-1], "kind": kinds.get(seen[-1], HARMLESS)}, follow=True)
     assert "Nothing is left for you to label" in page.content.decode()
     return seen
+
+
+def test_who_labels_is_told_that_the_guard_has_not_looked_and_may_have_it_look() -> None:
+    dataset = factories.make_conversation(turns=1, steps=2).dataset
+    client = client_of(factories.make_user(Role.ADMIN, dataset.project, sees_test_gold=True))
+    look = reverse("guard-look", args=[dataset.project.slug])
+    page = client.get(form_of(dataset)).content.decode()
+    assert "The steps come in the order of the dataset" in page
+    assert "Look at every step" in page
+    assert look in page
+    client.post(f"{look}?dataset={dataset.name}")
+    page = client.get(form_of(dataset)).content.decode()
+    assert "It is looking" in page
+    assert "Look at every step" not in page
+    step = Step.objects.filter(turn__conversation__dataset=dataset)[0]
+    RiskForecast.objects.create(step=step, place=0, looks_risky=True, action_sha256="0" * 64)
+    assert "in the order of the dataset" not in client.get(form_of(dataset)).content.decode()
 
 
 @pytest.mark.slow
