@@ -34,8 +34,9 @@ class CachedLlm:
         """One answer per request, in order. Equal requests are asked once; an error is not kept, so the next call asks
         again. GivenUp where nobody wants the answers any more."""
         answers: list[Reply | LlmError] = []
-        for start in range(0, len(requests), CHUNK):
-            answers += self._chunk(requests[start : start + CHUNK])
+        chunk = self.info.batch if self.info.batch > 1 else CHUNK  # a model in this process takes minutes for 64
+        for start in range(0, len(requests), chunk):
+            answers += self._chunk(requests[start : start + chunk])
         return answers
 
     def _chunk(self, requests: list[Request]) -> list[Reply | LlmError]:

@@ -8,7 +8,7 @@ import pytest
 from agents.llm.cache import CHUNK, CachedLlm
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.llm.errors import RequestRefused
-from agents.llm.protocol import Message, Reply, Request
+from agents.llm.protocol import LlmInfo, Message, Reply, Request
 from agents.llm.usage import Prices
 from agents.types import Image
 from tests.agents.llm_in_memory import DictStore
@@ -116,6 +116,27 @@ def test_what_was_answered_before_a_crash_is_kept() -> None:
         answers = CachedLlm(llm, store).complete(requests)
     assert [answer.text for answer in answers] == [str(i) for i in range(CHUNK + 1)]
     assert len(server.requests) == CHUNK + 1
+
+
+def test_a_model_that_batches_loses_one_batch_at_most_when_it_is_killed() -> None:
+    class Killed(BaseException):
+        """As its process ends: nothing after it runs."""
+
+    class BatchingLlm:
+        """Answers through the endpoint, and dies in its second batch."""
+
+        info = LlmInfo("local", "m", None, batch=4)
+
+        def complete(self, requests):
+            if len(server.requests) == 4:
+                raise Killed
+            return client(server).complete(requests)
+
+    store, requests = DictStore(), [replace(REQUEST, seed=i) for i in range(10)]
+    with serve(lambda body: "a") as server, pytest.raises(Killed):
+        CachedLlm(BatchingLlm(), store).complete(requests)
+    keys = [request.key("local") for request in requests]
+    assert list(store.get_many(keys)) == keys[:4]
 
 
 def test_a_reply_survives_the_way_through_json() -> None:
