@@ -26,7 +26,7 @@ from annotations.desk import moving_on
 from annotations.desk.put_right import ReturnedWork
 from annotations.desk.write import opening
 from annotations.desk.write.document import answer, readable
-from annotations.desk.write.doubts import check_sure
+from annotations.desk.write.doubts import Doubts
 from annotations.desk.write.opening import AboutAnnotations
 from annotations.desk.write.refusals import declined
 from annotations.edits import saving
@@ -223,7 +223,7 @@ class AssignmentActions(viewsets.GenericViewSet):
         def work(assignment: Assignment, asked: dict[str, Any]) -> Response:
             assignment.check_unchanged(signed_in(request), asked["token"], asked["base"])
             if not asked["sure"]:
-                check_sure(assignment, signed_in(request))
+                Doubts(assignment, signed_in(request)).check()
             moving_on.submit(assignment)
             return self.standing(assignment.pk)
 

@@ -16,24 +16,29 @@ class Unsure(ValueError):
         self.problems = problems
 
 
-def check_sure(assignment: Assignment, user: Account) -> None:
-    """Raise Unsure where a decomposition asks for a clause of the source not at all or again, or is garbled. A clause
-    that an accepted proposal said it leaves out is no surprise."""
-    if assignment.item.stage != Stage.DECOMPOSE or assignment.missing():
-        return  # what is missing is refused, sure or not
-    desk = open_desk(assignment, user)
-    expected = _left_out(assignment)
-    found: list[str] = []
-    for clause in (clause for task in clauses(desk) for clause in task):
-        if clause["state"] == "uncovered" and clause["text"] not in expected:
-            found.append(f"No part with its steps asks for “{clause['text']}”.")
-        elif clause["state"] == "doubled":
-            found.append(f"More than once the parts ask for “{clause['text']}”.")
-    found += [warned["text"] for warned in warnings(desk) if warned["code"] == GARBLED]
-    if found:
-        raise Unsure(found)
+class Doubts:
+    """What is doubtful about an annotation that a user would hand in."""
 
+    def __init__(self, assignment: Assignment, user: Account) -> None:
+        self.assignment, self.user = assignment, user
 
-def _left_out(assignment: Assignment) -> set[str]:
-    accepted = Proposal.objects.filter(pk__in=assignment.edits.accepted_proposals())
-    return {clause for proposal in accepted for clause in proposal.content.get("left_out", [])}
+    def check(self) -> None:
+        """Raise Unsure where a decomposition asks for a clause of the source not at all or again, or is garbled. A
+        clause that an accepted proposal said it leaves out is no surprise."""
+        if self.assignment.item.stage != Stage.DECOMPOSE or self.assignment.missing():
+            return  # what is missing is refused, sure or not
+        desk = open_desk(self.assignment, self.user)
+        expected = self._left_out()
+        found: list[str] = []
+        for clause in (clause for task in clauses(desk) for clause in task):
+            if clause["state"] == "uncovered" and clause["text"] not in expected:
+                found.append(f"No part with its steps asks for “{clause['text']}”.")
+            elif clause["state"] == "doubled":
+                found.append(f"More than once the parts ask for “{clause['text']}”.")
+        found += [warned["text"] for warned in warnings(desk) if warned["code"] == GARBLED]
+        if found:
+            raise Unsure(found)
+
+    def _left_out(self) -> set[str]:
+        accepted = Proposal.objects.filter(pk__in=self.assignment.edits.accepted_proposals())
+        return {clause for proposal in accepted for clause in proposal.content.get("left_out", [])}
