@@ -38,10 +38,10 @@ class SpokenPart:
         taken = self._words_taken(0.0)
         return said_share(clause, SaidWords(word for place, word in enumerate(self._placed) if place not in taken))
 
-    @property
-    def has_words_left(self) -> bool:
-        """Whether enough words stand for no clause to say another one: quickly told."""
-        return len(self._compared) - len(self._words_taken(0.0)) >= FEW_WORDS
+    def keys_left(self) -> frozenset[str]:
+        """The words, as keys, that stand for no clause."""
+        taken = self._words_taken(0.0)
+        return frozenset(key for place, key in enumerate(self._compared) if place not in taken)
 
     def take(self, clause: str) -> None:
         """Let the words that say a clause stand for it: those that do in one piece, else in one clause of the part,
