@@ -39,6 +39,7 @@ def test_every_route_of_the_api_is_in_these_tests() -> None:
         "reviews/reasons/",
         "review-queues/{}/next/",
         "trajectories/{}/screenshots/{}/image/",  # tests/agents/test_episodes.py
+        "assignments/{}/returns/",  # tests/web/test_api_put_right.py
         "campaigns/{}/quality/",
         *(f"campaigns/{{}}/{what}/" for what in ("work", "work/give", "work/priority")),
     }

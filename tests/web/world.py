@@ -52,7 +52,7 @@ READS = (
     *("runs/{}/findings/", "studies/{}/metrics/", "studies/{}/metrics.csv", "studies/{}/report/", "jobs/{}/file/"),
     *("datasets/{}/guard-labels/", "datasets/{}/guard-report/", "campaigns/{}/checks/"),
     *("datasets/{}/lessons/", "datasets/{}/lessons.jsonl"),
-    *("assignments/{}/returns/", "curations/{}/differences/", "held-steps/{}/html/"),
+    *("curations/{}/differences/", "held-steps/{}/html/"),
     *("review-queues/{}/progress/", "review-queues/{}/agreement/", "studies/{}/judges/"),
 )
 WRITES = ("jobs/{}/cancel/", "jobs/{}/retry/", "studies/{}/budget/", "studies/{}/cancel/", "studies/{}/resume/")
