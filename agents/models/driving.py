@@ -229,10 +229,7 @@ class Drive(Talked, PersonsLease):
     def hand_back(self, token: str) -> None:
         """Let the agent go on, or wait again for its user where somebody else held it. Raises CannotDrive."""
         self.check_nothing_awaited()
-        fields = self._ended(self.State.BACK)
-        if self.waits:
-            fields = {"state": self.State.PAUSED, "person": self.speaker, "until": self.later()} | self.FREE
-        self._write(token, Q(asked__isnull=True), fields)
+        self._write(token, Q(asked__isnull=True), self.handed_back | {"until": self.later()})
 
     def _write(self, token: str, when: Q, fields: dict[str, Any]) -> None:
         rows = type(self).objects.under(_as_token(token)).filter(when, pk=self.pk, until__gt=self.clock())

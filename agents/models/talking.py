@@ -75,6 +75,14 @@ class Talked(models.Model):
         """The user has nothing more to ask. Raises CannotDrive."""
         self._go_on(token, {"is_content": is_content})
 
+    @property
+    def handed_back(self) -> dict[str, Any]:
+        """The fields of a drive that is handed back: it is over, or waits again for its user, whom somebody else kept
+        from speaking."""
+        if not self.waits:
+            return self._ended("back")
+        return {"state": "paused", "person": self.speaker, "lease_token": None, "lease_until": None}
+
     def _go_on(self, token: str, fields: dict[str, Any]) -> None:
         self._write(token, Q(asked__isnull=True, stands_at__isnull=False), self._ended("back") | fields)
 
