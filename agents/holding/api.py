@@ -1,6 +1,6 @@
 """A project's policy over REST: the same rules, and the same rights, as on its page."""
 
-from typing import Any, cast
+from typing import cast
 
 from django.core.exceptions import ValidationError as Invalid
 from drf_spectacular.utils import extend_schema
@@ -32,7 +32,8 @@ class GuardRuleSerializer(serializers.ModelSerializer):
     def get_warning(self, rule: GuardRule) -> str:
         if not rule.website:
             return ""
-        of_projects: dict[int, list[str]] = cast(dict[str, Any], self.context).setdefault("website_names", {})
+        context = cast(dict[str, dict[int, list[str]]], self.context)
+        of_projects = context.setdefault("website_names", {})
         if rule.project_id not in of_projects:
             of_projects[rule.project_id] = GuardRule.objects.website_names(rule.project_id)
         return rule.warning(of_projects[rule.project_id])

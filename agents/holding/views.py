@@ -74,7 +74,7 @@ def guard_rules(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect("guard-rules", project.slug)
     names = GuardRule.objects.website_names(project)
     rows = [(row, row.warning(names)) for row in project.guard_rules.select_related("created_by")]
-    context: dict[str, Any] = {"project": project, "rules": rows, "may": may}
+    context: dict[str, object] = {"project": project, "rules": rows, "may": may}
     context["doubt"] = doubt
     return render(request, "agents/guard_rules.html", context | {"kinds": KINDS.items(), "of": OF})
 

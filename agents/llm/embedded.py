@@ -188,7 +188,10 @@ class Engine:
             if handle.get_status() == self._finished:
                 written.append([one.generated_ids for one in handle.read_all()])
             else:
-                written.append(_tokens_so_far(handle))
+                count = 0  # of several samples the engine tells none before their end
+                while handle.can_read():
+                    count += sum(len(one.generated_ids) for one in handle.read().values())
+                written.append(count)
                 handle.cancel()
         while self._pipeline.has_non_finished_requests():  # lets go of what was given up
             self._pipeline.step()
@@ -219,14 +222,6 @@ class Engine:
         copies = request.n // len(texts)  # without chance all samples are the same
         usage = Usage(read, sum(map(len, written)))
         return Reply(tuple(texts * copies), usage, model, tuple(reasons * copies), seconds)
-
-
-def _tokens_so_far(handle: Any) -> int:
-    """How many tokens a request has been given that runs; of several samples the engine tells none before their end."""
-    count = 0
-    while handle.can_read():
-        count += sum(len(one.generated_ids) for one in handle.read().values())
-    return count
 
 
 def _copies(request: Request) -> int:
