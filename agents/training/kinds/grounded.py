@@ -58,15 +58,10 @@ def train_grounded(work: GroundedWork) -> Literal["paused", "done"]:
     from agents.learned.train import NothingToLearn, read, train
 
     settings = changed(Settings(), work.params["changes"])
-    fitted: list[int] = []
 
     def on_progress(phase: str, done: int, total: int) -> None:
         units = {"read": "steps", "encode": "texts", "fit": "epochs"}
         work.tell(phase, done, total, units.get(phase, "steps"))
-        if phase == "fit":
-            fitted.append(done)
-            if done == fitted[0]:  # a slice that fits anything fits an epoch
-                return
         if phase != "read" and done < total and work.until():
             raise _SliceEnds
 
