@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from operator import attrgetter
 from typing import Self
 
 from django.db import models, transaction
@@ -24,6 +25,7 @@ WATCHED_FOR = timedelta(minutes=2)  # somebody who looks does not wait longer
 BROWSERS_KEPT = timedelta(seconds=KEPT_SECONDS)
 NAMED_WORKERS = 3
 LEAVING = timedelta(minutes=15)  # more than the longest batch of the embedded model takes
+_steps_of = attrgetter("step_count")
 Scorer = Callable[[Run], int]  # replaces the scores of a run; gives the number of steps that they rest on
 
 
@@ -32,7 +34,7 @@ class ShardQuerySet(LeasedQuerySet["Shard"]):
         """Store the shards of a run: parts of whole conversations, with about `most` steps each."""
         parts = enumerate(_parts(conversations, most))
         self.bulk_create(
-            Shard(run=run, index=index, conversation_ids=[one.pk for one in part], step_count=_steps(part))
+            Shard(run=run, index=index, conversation_ids=[one.pk for one in part], step_count=sum(map(_steps_of, part)))
             for index, part in parts
         )
 
@@ -252,10 +254,6 @@ class Shard(Leased):
 
     def memory_advice(self) -> str:
         return inference_advice(self.run.recipe)
-
-
-def _steps(part: Sequence[Conversation]) -> int:
-    return sum(conversation.step_count for conversation in part)
 
 
 def _parts(conversations: Sequence[Conversation], most: float) -> list[list[Conversation]]:
