@@ -312,8 +312,7 @@ def test_an_observation_enters_the_rooms_that_are_told(tmp_path: Path, settings,
     assert unseen == left_to_others
     not_on_its_row = {one for one in elsewhere(walked, section_of(OBSERVATION)) if one[1] not in ELSEWHERE}
     assert not_on_its_row - BY_OTHER_RECIPES == set()
-    of_prompts_alone = {(5, "agents/llm")}
-    assert {*not_again(walked, section_of(OBSERVATION))} - BY_OTHER_RECIPES == of_prompts_alone
+    assert {*not_again(walked, section_of(OBSERVATION))} - BY_OTHER_RECIPES == set()
 
 
 def test_a_room_on_two_rows_is_explained() -> None:
@@ -425,8 +424,7 @@ BY_THE_OTHER = {
 NOT_SHOWN = {
     Programs: [
         (5, f"annotations/{room}") for room in ("corpus", "dom", "edits", "text", "work/decompose", "work/rewrite")
-    ]
-    + [(4, "annotations/text")],
+    ],
     Pages: [],
 }
 
