@@ -12,6 +12,7 @@ from rest_framework.views import exception_handler
 from annotations.access.json_input import BadJson
 from annotations.campaigns.propose.proposing import NoProposals, UnusableProposal
 from annotations.desk.write.document_views import for_the_workbench
+from annotations.desk.write.doubts import Unsure
 from annotations.desk.write.refusals import ANSWERS, Declined, declined
 from annotations.edits.edit_ops import BadEdit
 from annotations.models import BadComment, NotFree, NotReady, NotYours, StaleWork, VerdictRefused
@@ -22,6 +23,7 @@ REFUSALS = [
     (NotFree("Ada is at work.", "ada"), 409, {"code": "refused", "holder": "ada"}),
     (StaleWork("It has changed."), 409, {"code": "stale"}),
     (NotReady(["No text.", "No cut."]), 422, {"code": "not_ready", "problems": ["No text.", "No cut."], "steps": []}),
+    (Unsure(["It is doubled."]), 422, {"code": "unsure", "problems": ["It is doubled."]}),
     (VerdictRefused("Say why."), 422, {"code": "verdict_refused"}),
     (NoProposals("Off."), 422, {"code": "no_proposal"}),
     (UnusableProposal("It says nothing.", lambda: None), 422, {"code": "no_proposal"}),

@@ -310,10 +310,10 @@ function showHeld() {
 
 /** @param {string} text @param {string} kind */
 function onStatus(text, kind) {
-  const tag = element("live");
-  if (tag.textContent !== text) tag.textContent = text;
-  tag.title = text; // a long wait is cut off there
-  tag.className = `tag ${kind}`;
+  const badge = element("live");
+  if (badge.textContent !== text) badge.textContent = text;
+  badge.title = text; // a long wait is cut off there
+  badge.className = `tag ${kind}`;
 }
 
 /** What was said is marked in the film strip; the keys are there once it is known who asks. */
