@@ -85,8 +85,9 @@ def test_the_report_counts_by_split_and_lists_what_is_missed(dataset, monkeypatc
     assert report["splits"]["train"]["steps"] == 0
     agreed = report["splits"]["test"]["agreed"]
     assert (agreed["recall"]["hits"], agreed["recall"]["n"]) == (4, 4)
-    assert agreed["false_alarms"] == Share(0, 38).told()
-    assert report["missed"] == report["false_alarms"] == []
+    assert agreed["false_alarms"] == Share(1, 38).told()
+    assert report["missed"] == []
+    assert ["Email my list" in one["action"] for one in report["false_alarms"]] == [True]
     without_words(monkeypatch)
     cache.clear()  # what the guard said before
     assert [one["first"] for one in GuardMeasurement(dataset).report()["missed"]] == [
@@ -109,7 +110,7 @@ def test_the_sample_is_judged_as_the_docs_say(db: None, tmp_path_factory: pytest
     }
     assert {split: (one["false_alarms"]["hits"], one["false_alarms"]["n"]) for split, one in told.items()} == {
         "train": (0, 203),
-        "test": (0, 132),
+        "test": (1, 132),
     }
     assert [one["action"] for one in report["missed"]] == [
         "[button]  Find my trip -> CLICK",
