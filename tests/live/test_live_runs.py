@@ -58,8 +58,8 @@ def test_the_command_prints_a_line_a_task_with_its_interval(miniwob, hash_encode
     arguments = ("grounded", "miniwob", "--tasks", "click-test", "login-user", "--episodes", "2", "--steps", "3")
     found = json.loads(run_live(*arguments, "--json")[0])
     assert list(found) == [
-        *("study", "recipe", "dataset", "environment", "seed", "state", "limits", "episodes", "metrics", "tasks"),
-        "published",
+        *("study", "recipe", "dataset", "environment", "seed", "state", "limits", "episodes", "metrics", "caution"),
+        *("tasks", "published"),
     ]
     assert (found["state"], found["episodes"], found["limits"]) == ("done", 4, {"steps": 3, "seconds": 300})
     assert [row["task"] for row in found["tasks"]] == ["click-test", "login-user"]
