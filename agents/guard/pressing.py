@@ -106,9 +106,9 @@ def decides_nothing(element: Element, said: str) -> bool:
     takes out of a list, or calls off what was not done yet."""
     if is_toggle(element) and not any(one.search(said) for one in ALWAYS.values()):
         return True
-    if page_words.ASKS_FIRST.search(told_near(element)) or page_words.CAN_UNDO.search(said):
-        return not submits(element)
     if beginnings.ASKED_HOW.match(said) or (beginnings.TAKES_OUT.fullmatch(said) and is_of_a_list(element)):
+        return True
+    if not submits(element) and (page_words.CAN_UNDO.search(said) or page_words.ASKS_FIRST.search(told_near(element))):
         return True
     return beginnings.CALLS_OFF.match(said) is not None and _is_not_done_yet(element)
 

@@ -301,3 +301,11 @@ def test_what_will_not_be_charged_again_is_no_reassurance_and_a_link_that_acts_i
     assert held(box(again, here)) == "delete"
     assert held(box(yet, here)) == "delete"
     assert held(box(yet, away)) == "", "it leads to where somebody decides"
+
+
+def test_what_is_taken_out_of_a_list_passes_whatever_is_asked_after_it() -> None:
+    asked = said("You'll be asked to confirm.")
+    remove = button("Remove", "type='submit'")
+    line = f"<main><form><div class='cart-item'>{asked}<input name='n' value='1'/>{remove}</div></form></main>"
+    assert held(line) == ""
+    assert held(line.replace("cart-item", "payment-item")) == "delete"
