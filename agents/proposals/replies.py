@@ -13,6 +13,7 @@ from annotations.work.decompose.cuts import CutPart, SeenStep, each_clause_once
 # Replies are foreign: this does not look twice at the same characters.
 _RANGES = re.compile(r"(?<!\d)(\d{1,4})(?!\d)(?:\s?[-–]\s?(\d{1,4})(?!\d))?")
 
+MOST_NUMBERS = 2_000  # of clauses that one request may name: no session has as many
 _NO_NUMBERS = re.compile(r"[^][\d\s\",–-]")
 
 ProposedParts = list[dict[str, Any]]
@@ -74,7 +75,10 @@ def _numbers(told: Any) -> list[int]:
     text = json.dumps(told, ensure_ascii=False)
     if told != [] and (not told or _NO_NUMBERS.search(text)):
         raise BadProposal(f"{text[:80]} is no number of a clause")
-    return [number for first, last in _RANGES.findall(text) for number in range(int(first), int(last or first) + 1)]
+    ranges = [range(int(first), int(last or first) + 1) for first, last in _RANGES.findall(text)]
+    if sum(map(len, ranges)) > MOST_NUMBERS:
+        raise BadProposal("a request has more clauses than there are")
+    return [number for one in ranges for number in one]
 
 
 def read_rewrites(text: str, steps: list[int]) -> ProposedParts:

@@ -214,8 +214,8 @@ def _fill(place: Element, coming: Iterable[PageLine], numbers: Iterator[str]) ->
     for line in coming:
         tag, attributes = (TEXT, {}) if line.role == STATIC_TEXT else _tag(line.role)
         marked = {NODE_ID: next(numbers), f"data_{IMAGINED}": "true"}
-        inner = line.role == "option" and options is not None
-        element = etree.SubElement(options if inner and options is not None else place, tag, attributes | marked)
+        around = options if line.role == "option" and options is not None else place
+        element = etree.SubElement(around, tag, attributes | marked)
         if line.role in LIST_ROLES:
             options = element
         if line.role == STATIC_TEXT:

@@ -197,6 +197,7 @@ def test_a_model_may_name_the_clauses_of_parts_by_their_numbers(reply, said):
         (numbered([1, 2, 3], [], [4, 5]), "a request of task 1 has no clause"),
         (numbered([1, 2], [4], [3, 5]), "or one of another task"),
         (numbered([1, 2], [3], [4, 5, None]), "no number of a clause"),
+        (numbered([1, 2], [3], ["1-9999"] * 1_000), "more clauses than there are"),
     ],
 )
 def test_numbers_that_are_no_partition_of_the_clauses_are_refused(reply, why):

@@ -68,3 +68,9 @@ def test_nothing_that_people_made_of_the_sample_is_refused() -> None:
                 assert invented(part.instruction, [turn.instruction for turn in turns], entered) == "", part.instruction
                 seen += 1
     assert seen > 70
+
+
+def test_a_number_longer_than_any_is_another_one():
+    assert invented("Buy " + "9" * 5_000, ["Buy 9"]).startswith("It says “9999")
+    assert invented("Buy " + "9" * 5_000, ["Buy " + "9" * 5_000]) == ""
+    assert invented("Buy 009 at 00", ["Buy 9"]) == "", "zeros of a full hour say nothing"

@@ -7,7 +7,7 @@ instruction, one without it gets none. "left_out": the clauses of the source tha
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -103,6 +103,12 @@ class Proposing:
             self._check_invented(parts)
         return left_out(kind, parts, self.assignment.item.session)
 
+    @cached_property
+    def _sources(self) -> list[list[str]]:
+        """What the tasks say, what their steps enter, and what these are called: each once, for all proposals."""
+        rows = self.assignment.item.session.steps().values_list("turn__instruction", "value", "action_repr")
+        return [list(dict.fromkeys(column)) for column in zip(*rows, strict=True)]
+
     def start_job(self, kind: str, user: Account) -> Job:
         """Ask the configured endpoint in the background. Raises NoProposals, and ValidationError as other jobs do."""
         self.check(kind)
@@ -167,8 +173,7 @@ class Proposing:
         said = [text for part in parts if not is_blank(text := part.get("instruction", ""))]
         if not said:
             return
-        rows = self.assignment.item.session.steps().values_list("turn__instruction", "value", "action_repr")
-        tasks, entered, pressed = (list(dict.fromkeys(column)) for column in zip(*rows, strict=True))
+        tasks, entered, pressed = self._sources
         for text in said:
             if why := invented(text, tasks, entered, pressed):
                 raise NoProposals(why)

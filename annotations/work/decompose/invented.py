@@ -18,7 +18,7 @@ RUN = 4  # words, of which fewer may stand in reverse by chance
 BACKWARDS = 2.0  # how many times as many words are in order backwards as forwards
 INVISIBLE = re.compile("[\u200b\u2060\ufeff]")
 NUMBERS = "zero . two three four five six seven eight nine ten eleven twelve".split()  # "one" stands for things, too
-_DIGITS = re.compile(r"\d+")
+_DIGITS = re.compile(r"\d{1,18}")  # of longer numbers, which texts may hold, one piece after the other
 _HALF_DAY = re.compile(r"\d ?[ap]\.?m\b", re.IGNORECASE)
 
 
@@ -50,7 +50,7 @@ def _other_number(text: str, known: Sequence[str]) -> str:
 
 def _numbers(text: str) -> list[tuple[int, str]]:
     """The numbers of a text with the words that say them; without the zeros of a full hour."""
-    found = [(int(one[0]), one[0]) for one in _DIGITS.finditer(text) if int(one[0][:18])]
+    found = [(number, one[0]) for one in _DIGITS.finditer(text) if (number := int(one[0]))]
     return found + [(NUMBERS.index(word.key), word.text) for word in placed_words(text) if word.key in NUMBERS]
 
 
