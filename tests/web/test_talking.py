@@ -1,5 +1,6 @@
 """Who may begin to talk with an agent, and what may be said in an episode."""
 
+from functools import partial
 from itertools import product
 
 import pytest
@@ -82,14 +83,16 @@ def test_agents_that_only_rank_are_not_offered(project: Project) -> None:
     assert "dmr-minilm" not in offered
 
 
+def drives(found: Trajectory, user, what: str, **more):
+    address = reverse("trajectory-drive", args=[found.pk])
+    return client_of(user).post(address, {"do": what, **more}, content_type="application/json")
+
+
 def test_only_its_user_speaks_and_only_when_the_agent_stands_still(project: Project) -> None:
     ada = factories.make_user(Role.ADMIN, project, username="ada")
     found = Trajectory.objects.get(pk=begin(project, ada).json()["id"])
 
-    def does(user, what: str, **more):
-        address = reverse("trajectory-drive", args=[found.pk])
-        return client_of(user).post(address, {"do": what, **more}, content_type="application/json")
-
+    does = partial(drives, found)
     Drive.objects.wait_for(found, "answer", "Which train?")
     token = does(ada, "pause").json()["token"]
     assert does(ada, "say", token=token, said="The first.").json()["error"] == "Wait until the agent stands still."
@@ -111,10 +114,7 @@ def test_who_takes_over_somebody_elses_conversation_neither_speaks_nor_ends_it(p
     bo = factories.make_user(Role.ADMIN, project, username="bo")
     found = Trajectory.objects.get(pk=begin(project, ada).json()["id"])
 
-    def does(user, what: str, **more):
-        address = reverse("trajectory-drive", args=[found.pk])
-        return client_of(user).post(address, {"do": what, **more}, content_type="application/json")
-
+    does = partial(drives, found)
     Drive.objects.wait_for(found, "turn", "")
     Drive.objects.get().stand({"names": []}, b"\xff\xd8")
     token = does(bo, how).json()["token"]
