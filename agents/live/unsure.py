@@ -9,6 +9,7 @@ from math import exp
 
 from agents.live.under_way import LiveEpisode
 from agents.recipes.literature import Recipe
+from agents.stages.registry import planner_of
 from agents.types import Action, Decision
 
 # Of a trained planner's trust in its best element. Nothing of a turn is done before its first action, which is thus
@@ -38,7 +39,7 @@ def _why_stop(recipe: Recipe, episode: LiveEpisode, decision: Decision, words: s
     done = [(past.operation, past.node_id, past.value) for past in (step.action for step in episode.steps)]
     if (action.operation, action.node_id, action.value) in done:
         return f"It would do “{words}” again."
-    if recipe.plan.kind == "grounded" and recipe.plan.model and decision.ranking:  # its scores are log-probabilities
+    if planner_of(recipe).scores_by_shares(recipe) and decision.ranking:
         share, next_share = [*(exp(one.score) for one in decision.ranking[:2]), 0.0][:2]
         if share < FIRST or (done and share < SURE and share + next_share < BOTH):
             return f"Nothing is clearly next: it would do “{words}”, and trusts that with {share:.0%} alone."

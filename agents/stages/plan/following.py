@@ -56,6 +56,10 @@ class FollowingElement(Planning):
         return f"{said} {recipe.plan.model} learned both." if recipe.plan.model else said
 
     @classmethod
+    def scores_by_shares(cls, recipe: Recipe) -> bool:
+        return bool(recipe.plan.model)
+
+    @classmethod
     def ranking(cls, recipe: Recipe) -> type[StageKind] | None:
         return LearnedElements if recipe.plan.model else None
 

@@ -61,6 +61,11 @@ class Planning(StageKind):
     judging: ClassVar[PublishedJudging | None] = None  # None: it judges as we do
 
     @classmethod
+    def scores_by_shares(cls, recipe: Recipe) -> bool:
+        """Whether the scores of its ranking are log-probabilities of which element is next."""
+        return False
+
+    @classmethod
     def judged(cls, recipe: Recipe) -> PublishedJudging | None:
         """`judging`, where the recipe makes a difference to it."""
         return cls.judging

@@ -9,7 +9,7 @@ from evaluation.studies.taking_part.planners import naming, planners_for
 
 # What a planner must tell for the agent to see that two readings are close.
 SEVERAL = {"plan.samples": "5"}
-# Of `grounded`: untrained its scores lie close together, trained they are probabilities already.
+# Of one that tells each action once, by its scores: untrained these lie close together, trained they are probabilities.
 UNTRAINED, TRAINED = {"plan.temperature": "0.03"}, {"plan.temperature": "1"}
 
 
@@ -46,7 +46,7 @@ class TalkedAgent:
         if not may_ask(recipe):
             raise ValueError(f"{recipe.name} tells one reading of what is said, so it cannot see when to ask.")
         drawn = SEVERAL if recipe.plan.samples == 1 else {}
-        if drawn and recipe.plan.kind == "grounded":
+        if drawn and not planner_of(recipe).repeats:
             drawn = drawn | (TRAINED if model else UNTRAINED)
         return {"act.ask": "close"} | drawn
 
