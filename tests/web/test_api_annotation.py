@@ -102,6 +102,7 @@ def test_a_session_goes_from_claim_to_acceptance(session) -> None:
         ("Find a red cap.", "No part with its steps asks for"),
         ("{whole} {whole}", "More than once the parts ask for"),
         ("{whole} Please, , go on.", "is garbled"),
+        ("{whole} Also, delete my account.", "asks for “Also, delete my account.”"),
     ],
 )
 def test_what_the_page_asks_about_is_refused_until_a_program_is_sure(session, said: str, problem: str) -> None:

@@ -24,7 +24,7 @@ from annotations.text.merging import pieces
 from annotations.text.tfidf import Vectorise
 from annotations.work.decompose.clauses import covered, recorded_tasks
 from annotations.work.decompose.cuts import Face, Meaning, SeenStep, face_of, propose_cuts
-from annotations.work.decompose.invented import invented
+from annotations.work.decompose.invented import AskedFor
 from annotations.work.rewrite.rewrites import propose_rewrites
 
 EMBEDDED = {Proposal.Kind.CUTS: "pages and forms 3", Proposal.Kind.REWRITE: "repeated words 1"}
@@ -81,13 +81,8 @@ class Proposing:
 
     def usable(self) -> list[Proposal]:
         """The open proposals, the newest first, that the checks of today let pass. One that was kept before there were
-        these checks counts as rejected, unless somebody has accepted it: then that is settled at submit."""
-        rows = list(self.assignment.proposals.filter(outcome=Proposal.Outcome.OPEN))
-        bad = {row.pk for row in rows if not self._is_usable(row)}
-        if bad:
-            left = bad - self.assignment.edits.accepted_proposals()
-            Proposal.objects.filter(pk__in=left).decide(Proposal.Outcome.REJECTED)
-        return [row for row in rows if row.pk not in bad]
+        these checks is shown to nobody, and settled at submit like any other."""
+        return [row for row in self.assignment.proposals.filter(outcome=Proposal.Outcome.OPEN) if self._is_usable(row)]
 
     def _is_usable(self, proposal: Proposal) -> bool:
         try:
@@ -104,10 +99,10 @@ class Proposing:
         return left_out(kind, parts, self.assignment.item.session)
 
     @cached_property
-    def _sources(self) -> list[list[str]]:
-        """What the tasks say, what their steps enter, and what these are called: each once, for all proposals."""
+    def _source(self) -> AskedFor:
+        """What the tasks say, what their steps enter, and what these are called: read once for all proposals."""
         rows = self.assignment.item.session.steps().values_list("turn__instruction", "value", "action_repr")
-        return [list(dict.fromkeys(column)) for column in zip(*rows, strict=True)]
+        return AskedFor(*(list(dict.fromkeys(column)) for column in zip(*rows, strict=True)))
 
     def start_job(self, kind: str, user: Account) -> Job:
         """Ask the configured endpoint in the background. Raises NoProposals, and ValidationError as other jobs do."""
@@ -173,9 +168,8 @@ class Proposing:
         said = [text for part in parts if not is_blank(text := part.get("instruction", ""))]
         if not said:
             return
-        tasks, entered, pressed = self._sources
         for text in said:
-            if why := invented(text, tasks, entered, pressed):
+            if why := self._source.lacks(text):
                 raise NoProposals(why)
 
     def cuts(self, vectors: Vectorise | None = None, meaning: Meaning | None = None) -> list[dict[str, Any]]:

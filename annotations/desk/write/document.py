@@ -98,7 +98,8 @@ def warnings(desk: Desk) -> list[dict[str, Any]]:
     if desk.assignment.item.stage == Stage.REWRITE:
         found = check_rewrites(texts)
     else:
-        found = check_instructions(texts, list(dict.fromkeys(step.turn.instruction for step in steps)))
+        tasks = list(dict.fromkeys(step.turn.instruction for step in steps))
+        found = check_instructions(texts, tasks, [step.action_repr for step in steps])
     return [warned.as_dict() for warned in found]
 
 

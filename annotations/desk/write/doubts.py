@@ -1,11 +1,15 @@
-"""What whoever hands in a decomposition is asked about once: the page asks in a dialog, the API by a refusal that is
+"""What whoever hands in parts or rewrites is asked about once: the page asks in a dialog, the API by a refusal that is
 taken back by `sure`."""
 
 from annotations.desk.write.document import clauses, warnings
-from annotations.edits.saving import open_desk
+from annotations.edits.saving import Desk, open_desk
 from annotations.models import Assignment, Proposal, Stage
 from annotations.models.accounts.projects import Account
-from annotations.work.decompose.warnings import GARBLED
+from annotations.work.decompose.warnings import GARBLED, INVENTED
+from annotations.work.rewrite.said_again import SAID_AGAIN
+
+# Warnings that are asked about, not shown alone.
+ASKED = frozenset({GARBLED, INVENTED, SAID_AGAIN})
 
 
 class Unsure(ValueError):
@@ -23,11 +27,18 @@ class Doubts:
         self.assignment, self.user = assignment, user
 
     def check(self) -> None:
-        """Raise Unsure where a decomposition asks for a clause of the source not at all or again, or is garbled. A
-        clause that an accepted proposal said it leaves out is no surprise."""
-        if self.assignment.item.stage != Stage.DECOMPOSE or self.assignment.missing():
+        """Raise Unsure where a decomposition asks for a clause of the source not at all or again, a rewrite for what
+        another turn asks for, or a text is garbled or says what no source does. A clause that an accepted proposal said
+        it leaves out is no surprise."""
+        if self.assignment.missing():
             return  # what is missing is refused, sure or not
         desk = open_desk(self.assignment, self.user)
+        found = self._of_clauses(desk) if self.assignment.item.stage == Stage.DECOMPOSE else []
+        found += [warned["text"] for warned in warnings(desk) if warned["code"] in ASKED]
+        if found:
+            raise Unsure(found)
+
+    def _of_clauses(self, desk: Desk) -> list[str]:
         expected = self._left_out()
         found: list[str] = []
         for clause in (clause for task in clauses(desk) for clause in task):
@@ -35,9 +46,7 @@ class Doubts:
                 found.append(f"No part with its steps asks for “{clause['text']}”.")
             elif clause["state"] == "doubled":
                 found.append(f"More than once the parts ask for “{clause['text']}”.")
-        found += [warned["text"] for warned in warnings(desk) if warned["code"] == GARBLED]
-        if found:
-            raise Unsure(found)
+        return found
 
     def _left_out(self) -> set[str]:
         accepted = Proposal.objects.filter(pk__in=self.assignment.edits.accepted_proposals())

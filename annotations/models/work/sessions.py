@@ -15,7 +15,7 @@ from annotations.models.work.partial_rows import partly
 
 USER = settings.AUTH_USER_MODEL
 BARE_STEPS_SQL = """
-SELECT st.id, st.operation, st.value, st.turn_id, t.instruction
+SELECT st.id, st.operation, st.value, st.action_repr, st.turn_id, t.instruction
 FROM annotations_sessiontask k
 JOIN annotations_turn t ON t.conversation_id = k.conversation_id
 JOIN annotations_step st ON st.turn_id = t.id
@@ -134,15 +134,15 @@ class Session(Binnable):
         self.save(update_fields=["batch"])
 
     def bare_steps(self) -> Iterator[Step]:
-        """All steps in order, with nothing but operation, value and the turn's instruction.
+        """All steps in order, with nothing but operation, value, what they are called and the turn's instruction.
 
         In SQL, as every save asks for them: 1.2 ms for 24 steps where Django's own query takes 2.4 ms.
         """
         turns: dict[int, Turn] = {}
         with connection.cursor() as cursor:
             cursor.execute(BARE_STEPS_SQL, [self.pk])
-            for pk, operation, value, turn, instruction in cursor.fetchall():
-                step = partly(Step, id=pk, turn_id=turn, operation=operation, value=value)
+            for pk, operation, value, called, turn, instruction in cursor.fetchall():
+                step = partly(Step, id=pk, turn_id=turn, operation=operation, value=value, action_repr=called)
                 step.turn = turns.setdefault(turn, partly(Turn, id=turn, instruction=instruction))
                 yield step
 

@@ -1,5 +1,5 @@
-"""What a proposed instruction says that no source does: other numbers and names, things to do that nobody asked for,
-and words in reverse. Core.
+"""What an instruction or a rewrite says that no source does: other numbers and names, things to do that nobody asked
+for, and words in reverse. Core.
 
 People word a clause in their own way, so only what can hardly be another wording is found: most of a clause's words are
 nobody's, a number or name is another, or all words run backwards.
@@ -7,6 +7,8 @@ nobody's, a number or name is another, or all words run backwards.
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
+from itertools import pairwise
 
 from annotations.text.alike_words import SaidWords, Word, informative, placed_words
 from annotations.work.decompose.clauses import clause_spans
@@ -16,36 +18,84 @@ MOSTLY = 2 / 3  # share of a clause's informative words that no source says, abo
 FEWEST = 2  # of such words, below which it is another wording
 RUN = 4  # words, of which fewer may stand in reverse by chance
 BACKWARDS = 2.0  # how many times as many words are in order backwards as forwards
+REFERRING = frozenset("it its them they their those these this that there one ones same".split())
 INVISIBLE = re.compile("[\u200b\u2060\ufeff]")
 NUMBERS = "zero . two three four five six seven eight nine ten eleven twelve".split()  # "one" stands for things, too
 _DIGITS = re.compile(r"\d{1,18}")  # of longer numbers, which texts may hold, one piece after the other
 _HALF_DAY = re.compile(r"\d ?[ap]\.?m\b", re.IGNORECASE)
 
 
-def invented(text: str, tasks: Sequence[str], entered: Iterable[str] = (), pressed: Iterable[str] = ()) -> str:
-    """Why an instruction is none of these tasks, as a sentence; "" where it may be. What the steps have entered and
-    pressed may be named, too."""
-    if INVISIBLE.search(text) and not any(INVISIBLE.search(task) for task in tasks):
-        return "It has invisible characters within its words."
-    known = [*tasks, *entered]
-    if other := _other_number(text, known) or _other_name(text, [*known, *pressed]):
-        return f"It says “{other}”, which no instruction of the source does."
-    words = [word for task in tasks for word in placed_words(task)]
-    said = SaidWords(words)
-    for start, end in clause_spans(text):
-        wanted = informative(text[start:end])
-        new = [word for word in wanted if word.key not in said]
-        if len(new) >= FEWEST and len(new) > MOSTLY * len(wanted):
-            return f"It asks for “{text[start:end]}”, which no instruction of the source does."
-    return "Its words stand in reverse." if _is_backwards(text, tasks) else ""
+class AskedFor:
+    """What people asked for, read once: their instructions (`tasks`), and what the steps have entered and pressed,
+    which may be named, too."""
+
+    def __init__(self, tasks: Sequence[str], entered: Iterable[str] = (), pressed: Iterable[str] = ()) -> None:
+        self.tasks, self._known, self._pressed = tasks, [*tasks, *entered], pressed
+
+    def lacks(self, text: str, *, may_refer: bool = False) -> str:
+        """Why a text is none of these tasks, as a sentence; "" where it may be. `may_refer`: it may refer to what was
+        said before, in words of its own."""
+        if INVISIBLE.search(text) and not any(INVISIBLE.search(task) for task in self.tasks):
+            return "It has invisible characters within its words."
+        if other := self._other_number(text) or self._other_name(text):
+            return f"It says “{other}”, which no instruction of the source does."
+        for start, end in clause_spans(text):
+            wanted = informative(text[start:end])
+            new = [word for word in wanted if word.key not in self._said]
+            there = {word.key for word in placed_words(text[start:end])}
+            refers = may_refer and there & {*REFERRING, "either"}
+            if len(new) >= FEWEST and len(new) > MOSTLY * len(wanted) and not refers:
+                return f"It asks for “{text[start:end]}”, which no instruction of the source does."
+        return "Its words stand in reverse." if self._is_backwards(text) else ""
+
+    @cached_property
+    def _said(self) -> SaidWords:
+        return SaidWords(word for task in self.tasks for word in placed_words(task))
+
+    @cached_property
+    def _named(self) -> SaidWords:
+        texts = (*self._known, *self._pressed)
+        return SaidWords(word for one in texts for whole in placed_words(one) for word in (whole, *_pieces(whole)))
+
+    @cached_property
+    def _counted(self) -> frozenset[int]:
+        return frozenset(number for one in self._known for number, _ in _numbers(one))
+
+    @cached_property
+    def _tells_half_days(self) -> bool:
+        return any(_HALF_DAY.search(one) for one in self._known)
+
+    def _other_number(self, text: str) -> str:
+        """A number that is not known, as written; those of a clock may be told by halves of a day."""
+        apart = (0, 12, -12) if self._tells_half_days or _HALF_DAY.search(text) else (0,)
+        return next((said for n, said in _numbers(text) if not any(n + one in self._counted for one in apart)), "")
+
+    def _other_name(self, text: str) -> str:
+        """A word with a capital letter within a sentence that is not known, as a whole or by all of its pieces."""
+        names = (word for word in placed_words(text) if _is_name(word, text) and word.key not in self._named)
+        return next((word.text for word in names if not all(one.key in self._named for one in _pieces(word))), "")
+
+    def _is_backwards(self, text: str) -> bool:
+        words = [word.key for word in placed_words(text)]
+        backwards = set(pairwise(words[::-1]))
+        for there, pairs in self._orders if len(words) >= RUN else ():
+            if len(backwards & pairs) < RUN - 1:  # quickly told for nearly all
+                continue
+            in_reverse = in_order(words[::-1], there)
+            if in_reverse > RUN and in_reverse > len(words) / 2 and in_reverse >= BACKWARDS * in_order(words, there):
+                return True
+        return False
+
+    @cached_property
+    def _orders(self) -> list[tuple[list[str], frozenset[tuple[str, str]]]]:
+        """The words of each task, and which of them follow which."""
+        orders = ([word.key for word in placed_words(task)] for task in self.tasks)
+        return [(words, frozenset(pairwise(words))) for words in orders]
 
 
-def _other_number(text: str, known: Sequence[str]) -> str:
-    """A number that is not known, as written; those of a clock may be told by halves of a day."""
-    there = {number for one in known for number, _ in _numbers(one)}
-    if any(_HALF_DAY.search(one) for one in (text, *known)):
-        there |= {number + 12 for number in there} | {number - 12 for number in there}
-    return next((said for number, said in _numbers(text) if number not in there), "")
+def _pieces(word: Word) -> tuple[Word, ...]:
+    """The words that are joined in one ("Spanish-speaking"); of another word itself alone."""
+    return placed_words(word.text.replace("-", " "))
 
 
 def _numbers(text: str) -> list[tuple[int, str]]:
@@ -54,26 +104,8 @@ def _numbers(text: str) -> list[tuple[int, str]]:
     return found + [(NUMBERS.index(word.key), word.text) for word in placed_words(text) if word.key in NUMBERS]
 
 
-def _other_name(text: str, known: Sequence[str]) -> str:
-    """A word with a capital letter within a sentence that is not known."""
-    said = SaidWords(word for one in known for word in placed_words(one))
-    return next((word.text for word in placed_words(text) if _is_name(word, text) and word.key not in said), "")
-
-
 def _is_name(word: Word, text: str) -> bool:
     before = text[: word.start].rstrip(" \"“‘'(")
     return (
-        len(word.key) > 2 and word.text[0].isupper() and before[-1:] not in ("", *".!?:;\n…") and "’" not in word.text
+        len(word.key) > 2 and word.text[0].isupper() and before[-1:] not in ("", *"*.!?:;\n…") and "’" not in word.text
     )
-
-
-def _is_backwards(text: str, tasks: Sequence[str]) -> bool:
-    words = [word.key for word in placed_words(text)]
-    if len(words) < RUN:
-        return False
-    for task in tasks:
-        there = [word.key for word in placed_words(task)]
-        backwards = in_order(words[::-1], there)
-        if backwards > RUN and backwards > len(words) / 2 and backwards >= BACKWARDS * in_order(words, there):
-            return True
-    return False

@@ -11,6 +11,8 @@ from annotations.text.alike_words import placed_words
 from annotations.work.decompose.clauses import SAID, clause_spans
 from annotations.work.decompose.spoken import FEW_WORDS, SpokenPart, is_short
 
+SAID_AGAIN = "said-again"  # the code of such a warning
+
 
 def check_said_again(parts: Sequence[PartText]) -> list[Warned]:
     """Warn of rewrites that ask for what another turn's instruction asks for, where that turn's rewrite does, too."""
@@ -25,7 +27,7 @@ def check_said_again(parts: Sequence[PartText]) -> list[Warned]:
             again = (clause for clause in near if other != place and _says(said, clause, spoken[other]))
             if (clause := next(again, None)) is not None:
                 text = f"“{clause}” is asked for here and in turn {other + 1}: a turn says its own part alone."
-                found.append(Warned(parts[place].step, "rewrite", "said-again", text))
+                found.append(Warned(parts[place].step, "rewrite", SAID_AGAIN, text))
     return found
 
 

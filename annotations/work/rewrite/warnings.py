@@ -9,19 +9,23 @@ from collections.abc import Iterable, Sequence
 from annotations.edits.mentions import MarkedMention
 from annotations.edits.warned import PartText, Warned
 from annotations.text.alike_words import SaidWords, Word, informative, place_of, placed_words, says
+from annotations.work.decompose.invented import REFERRING, AskedFor
+from annotations.work.decompose.warnings import INVENTED
 from annotations.work.rewrite.said_again import check_said_again
 
-REFERRING = frozenset("it its them they their those these this that there one ones same".split())
-# Of those, the ones that nearly always refer to something: "that" and "there" often do not.
+# Of the words that refer to something, the ones that nearly always refer to something: "that" and "there" often do not.
 PRONOUNS = frozenset("it its them they their those these".split())
 
 
 def check_rewrites(parts: Sequence[PartText]) -> list[Warned]:
     """Warnings about the rewrites of all parts, in order; parts that have none yet are passed over."""
+    source = AskedFor([part.instruction for part in parts], [value for part in parts for value in part.values])
     found: list[Warned] = []
     for place, part in enumerate(parts):
         earlier = parts[:place]
         if part.rewrite.strip():
+            if why := source.lacks(part.rewrite, may_refer=True):
+                found.append(Warned(part.step, "rewrite", INVENTED, f"Turn {place + 1}: {why}"))
             lost = _lost_values(part, earlier)
             found += lost + _unsaid(part, earlier, lost) + _unchanged(part, earlier) + _unmarked(part, earlier)
         found += _mentions(part, place, parts)

@@ -18,6 +18,9 @@ import { named } from "./proposal.js";
  * }} Page
  */
 
+/** Codes of warnings that are asked about, not shown alone; the same that the API asks about. */
+const ASKED = new Set(["garbled", "invented", "said-again"]);
+
 export class Submitting {
   /** @param {Parts} parts @param {Page} page */
   constructor({ document, saver, rows }, page) {
@@ -45,7 +48,7 @@ export class Submitting {
     return undefined;
   }
 
-  /** What whoever submits should know first: that nothing was done, and clauses that no part asks for, or that are asked for again, and garbled text.
+  /** What whoever submits should know first: that nothing was done, clauses that no part asks for, or that are asked for again, and garbled text.
    * @returns {string[]} */
   #doubts() {
     const { document: doc, rows } = this;
@@ -53,12 +56,12 @@ export class Submitting {
     const of = (/** @type {string} */ state) => open.filter((clause) => clause.state === state).map(({ text }) => text);
     const uncovered = of("uncovered").filter((text) => !this.page.isLeftOut(text)); // nobody is asked that twice
     const doubled = of("doubled");
-    const garbled = (doc.warnings ?? []).filter((/** @type {{code: string}} */ { code }) => code === "garbled");
+    const asked = (doc.warnings ?? []).filter((/** @type {{code: string}} */ { code }) => ASKED.has(code));
     return [
       doc.isUntouched ? "Nothing has been changed here yet." : "",
       uncovered.length ? `No part with its steps asks for ${named(uncovered)}.` : "",
       doubled.length ? `More than once the parts ask for ${named(doubled)}.` : "",
-      ...garbled.map((/** @type {{text: string}} */ { text }) => text),
+      ...asked.map((/** @type {{text: string}} */ { text }) => text),
     ].filter(Boolean);
   }
 
