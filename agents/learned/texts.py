@@ -37,28 +37,31 @@ def encode_all(
     """Unit vectors as half floats, shape (len(texts), dimensions); the first, empty text gets zeros.
 
     With a `folder`, each part is one file named by its content, written whole or not at all, and read back when the
-    same texts are encoded again.
+    same texts are encoded again. Only parts that are encoded now are told.
     """
     vectors = np.zeros((len(texts), encoder.dimensions), dtype=np.float16)
     for start in range(1, len(texts), PART):
         part = list(texts[start : start + PART])
-        vectors[start : start + PART] = _part(part, encoder, folder)
+        file = _file(part, encoder, folder) if folder else None
+        if file and file.exists():
+            vectors[start : start + PART] = np.load(file, allow_pickle=False)
+            continue
+        vectors[start : start + PART] = _encoded(part, encoder, file)
         on_progress("encode", min(start + PART, len(texts)), len(texts))
     return vectors
 
 
-def _part(part: list[str], encoder: Encoder, folder: Path | None) -> np.ndarray:
-    if folder is None:
-        return encoder.encode(part).astype(np.float16)
+def _file(part: list[str], encoder: Encoder, folder: Path) -> Path:
     digest = hashlib.sha256("\0".join([encoder.name, *part]).encode()).hexdigest()[:32]
-    file = folder / f"vectors-{digest}.npy"
-    if file.exists():
-        kept: np.ndarray = np.load(file, allow_pickle=False)
-        return kept
+    return folder / f"vectors-{digest}.npy"
+
+
+def _encoded(part: list[str], encoder: Encoder, file: Path | None) -> np.ndarray:
     vectors = encoder.encode(part).astype(np.float16)
-    folder.mkdir(parents=True, exist_ok=True)
-    partial = file.with_suffix(".partial")
-    with partial.open("wb") as stream:
-        np.save(stream, vectors, allow_pickle=False)
-    partial.replace(file)
+    if file:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        partial = file.with_suffix(".partial")
+        with partial.open("wb") as stream:
+            np.save(stream, vectors, allow_pickle=False)
+        partial.replace(file)
     return vectors

@@ -52,6 +52,20 @@ class Readings:
     seconds: float
 
 
+@dataclass(frozen=True)
+class LaidOut:
+    """What was read, with the vectors of its texts, as the network learns from it; `dev` where there is any."""
+
+    flat: Flat
+    dev: Flat | None
+    vectors: np.ndarray
+    encoder: str
+    common: frozenset[str]
+    habits: Habits
+    counts: dict[str, int]  # of examples, those that were skipped, and texts
+    seconds: float
+
+
 def read(
     examples: Iterable[Example],
     settings: Settings,
@@ -71,9 +85,24 @@ def read(
     return Readings(arrays, held, table, common, habits, len(examples), time.perf_counter() - begun)
 
 
-def train(
+def lay_out(
     readings: Readings,
     encoder: Encoder,
+    folder: Path,
+    on_progress: TellEpoch = lambda phase, done, total: None,
+) -> LaidOut:
+    """Encode the texts, part by part; what is encoded already is taken from `folder`, and not told."""
+    begun = time.perf_counter() - readings.seconds
+    arrays, texts = readings.arrays, readings.table.texts
+    vectors = encode_all(texts, encoder, folder / CHECKPOINT, on_progress)
+    flat, dev = flatten(arrays, vectors), flatten(readings.dev, vectors) if len(readings.dev) else None
+    counts = {"examples": readings.examples, "skipped": arrays.skipped, "texts": len(texts) - 1}
+    seconds = time.perf_counter() - begun
+    return LaidOut(flat, dev, vectors, encoder.name, readings.common, readings.habits, counts, seconds)
+
+
+def train(
+    laid_out: LaidOut,
     settings: Settings,
     folder: Path,
     on_progress: TellEpoch = lambda phase, done, total: None,
@@ -82,25 +111,19 @@ def train(
 
     Deterministic for given examples, settings and threads.
     """
-    begun = time.perf_counter() - readings.seconds
-    arrays, table = readings.arrays, readings.table
+    begun = time.perf_counter() - laid_out.seconds
     checkpoint = folder / CHECKPOINT
-    vectors = encode_all(table.texts, encoder, checkpoint, on_progress)
-    flat = flatten(arrays, vectors)
-    read_seconds = time.perf_counter() - begun
-    networks, losses = _fit_all(flat, vectors, settings, checkpoint, on_progress)
+    networks, losses = _fit_all(laid_out.flat, laid_out.vectors, settings, checkpoint, on_progress)
     metrics: dict[str, Any] = {
-        "examples": readings.examples,
-        "skipped": arrays.skipped,
-        "texts": len(table.texts) - 1,
-        "seconds_reading_and_encoding": round(read_seconds, 1),
+        **laid_out.counts,
+        "seconds_reading_and_encoding": round(laid_out.seconds, 1),
         "seconds": round(time.perf_counter() - begun, 1),
         "losses": losses,
     }
-    if len(readings.dev):
-        metrics["dev"] = measure(networks, flatten(readings.dev, vectors), vectors)
-    config = {"settings": dataclasses.asdict(settings), "habits": dataclasses.asdict(readings.habits)}
-    model = LearnedModel(tuple(networks), readings.common, encoder.name, config)
+    if laid_out.dev is not None:
+        metrics["dev"] = measure(networks, laid_out.dev, laid_out.vectors)
+    config = {"settings": dataclasses.asdict(settings), "habits": dataclasses.asdict(laid_out.habits)}
+    model = LearnedModel(tuple(networks), laid_out.common, laid_out.encoder, config)
     save(model, folder)
     write_json(folder / METRICS, metrics)
     shutil.rmtree(checkpoint, ignore_errors=True)

@@ -132,13 +132,14 @@ class CrossValidation:
         self, fold: Fold, limit: int | None = None, tell: TellFold = lambda phase, done, total: None
     ) -> DecidedFold:
         """Train without what the fold leaves out, and decide the steps of that. Raises NothingToLearn."""
-        from agents.learned.train import read, train
+        from agents.learned.train import lay_out, read, train
 
         encoder = encoder_named(literature.RECIPES[RECIPE].rank.model or MINILM)
         learned = self.learned_in(fold, limit)
         known = {_alike(one) for one in learned}
         with TemporaryDirectory() as folder:
-            train(read(learned, self.settings, tell), encoder, self.settings, Path(folder), tell)
+            laid_out = lay_out(read(learned, self.settings, tell), encoder, Path(folder), tell)
+            train(laid_out, self.settings, Path(folder), tell)
             steps = tuple(self._judged(fold, known, *one) for one in self._decided(fold, folder))
         return DecidedFold(len({_of(one) for one in learned}), len(learned), steps)
 

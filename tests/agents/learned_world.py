@@ -3,7 +3,7 @@
 import random
 
 from agents.learned.examples import Example
-from agents.learned.train import read, train
+from agents.learned.train import lay_out, read, train
 from agents.types import Observation, PastAction, RecordedStep
 
 NAMES = ("Oban", "Mull", "Skye", "Iona", "Jura", "Islay", "Coll", "Tiree", "Rum", "Eigg", "Muck", "Canna")
@@ -63,4 +63,5 @@ def _example(number: int, kind: str, rng: random.Random) -> Example:
 
 def learn(examples, encoder, settings, folder, on_progress=lambda phase, done, total: None, dev=()) -> dict:
     """Read the examples and train on them."""
-    return train(read(examples, settings, on_progress, dev), encoder, settings, folder, on_progress)
+    laid_out = lay_out(read(examples, settings, on_progress, dev), encoder, folder, on_progress)
+    return train(laid_out, settings, folder, on_progress)

@@ -14,10 +14,11 @@ from agents.training.settings import changed
 from annotations.models.jobs.jobs import LOADING
 
 if TYPE_CHECKING:
-    from agents.learned.train import Readings
+    from agents.learned.train import LaidOut, Readings, TellEpoch
 
-# What this process has read for the training that it works on, by the model's id: its next slice reads no page again.
-_readings: dict[int, "Readings"] = {}
+# What this process has read, and encoded, for the training that it works on, by the model's id: its next slice goes on
+# with the next epoch.
+_kept: dict[int, "Readings | LaidOut"] = {}
 
 
 class _SliceEnds(Exception):
@@ -55,7 +56,7 @@ def examples(rows: SplitRows) -> Iterator[Example]:
 
 def train_grounded(work: GroundedWork) -> Literal["paused", "done"]:
     """Train the planner, or pause when the slice's time is over, at the next of its own checkpoints."""
-    from agents.learned.train import NothingToLearn, read, train
+    from agents.learned.train import NothingToLearn, train
 
     settings = changed(Settings(), work.params["changes"])
 
@@ -66,20 +67,31 @@ def train_grounded(work: GroundedWork) -> Literal["paused", "done"]:
             raise _SliceEnds
 
     try:
-        if work.model.pk not in _readings:
-            _readings.clear()
-            _readings[work.model.pk] = read(examples(work.rows), settings, on_progress, examples(work.dev))
-        work.tell(LOADING, 0, None, "epochs")
-        metrics = train(_readings[work.model.pk], load_encoder(work.model.base), settings, work.folder, on_progress)
+        metrics = train(_laid_out(work, settings, on_progress), settings, work.folder, on_progress)
     except _SliceEnds:
         return "paused"
     except NothingToLearn as error:
         raise TrainingError(str(error)) from error
-    _readings.clear()
+    _kept.clear()
     losses: list[list[float]] = metrics.pop("losses")
     work.model.curve = [{"step": place + 1, "epoch": place + 1, "loss": loss} for place, loss in enumerate(losses[0])]
     work.finish(vars(settings), _flat(metrics))
     return "done"
+
+
+def _laid_out(work: GroundedWork, settings: Settings, on_progress: "TellEpoch") -> "LaidOut":
+    """What is learned from: as an earlier slice left it in this process, else read and encoded now."""
+    from agents.learned.train import LaidOut, lay_out, read
+
+    kept = _kept.get(work.model.pk)
+    if isinstance(kept, LaidOut):
+        return kept
+    if kept is None:
+        _kept.clear()
+        kept = _kept[work.model.pk] = read(examples(work.rows), settings, on_progress, examples(work.dev))
+    work.tell(LOADING, 0, None, "texts")
+    laid_out = _kept[work.model.pk] = lay_out(kept, load_encoder(work.model.base), work.folder, on_progress)
+    return laid_out
 
 
 def _flat(metrics: dict[str, Any], prefix: str = "") -> dict[str, Any]:
