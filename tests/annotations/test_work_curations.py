@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from annotations.campaigns.queue import waiting
 from annotations.desk import moving_on
+from annotations.desk.write.doubts import Unsure
 from annotations.models import Assignment, Campaign, Curation, Dispute, Item, NotReady, Part, VerdictRefused
 from annotations.models.accounts.projects import Account
 from annotations.releases.datasheet import WorkFigures
@@ -84,12 +85,12 @@ def test_the_version_from_which_more_is_taken_passes_and_the_other_is_closed(pai
     places = [make_verification(one, state="in_progress") for one in pair]
     curating, later = begun(pair), begun(pair)
     with pytest.raises(NotReady, match="1 of 1"):
-        curating.finish()
+        curating.finish(sure=True)
     for one in (curating, later):
         one.decide(steps_of(pair)[3], "b")
-    curating.finish()
+    curating.finish(sure=True)
     with pytest.raises(VerdictRefused, match="passed already"):
-        later.finish()
+        later.finish(sure=True)
     first, second = again(pair)
     assert (first.review, second.review, first.state) == ("not_taken", "passed", "submitted")
     session = second.item.session
@@ -104,12 +105,28 @@ def test_the_version_from_which_more_is_taken_passes_and_the_other_is_closed(pai
         verdicts.give(places[0], "accept", {}, "", [])
 
 
+def test_words_of_ones_own_that_no_source_says_are_asked_about_once(pair: Pair) -> None:
+    """They passed unread, as curating is the last that anybody does with them."""
+    curating, step = begun(pair), steps_of(pair)[3]
+    curating.decide(
+        step, "own", [{"step": step, "instruction": "Sell the whole zoo.", "rewrite": "Sell the whole zoo."}]
+    )
+    with pytest.raises(Unsure, match="Sell the whole zoo"):
+        curating.finish()
+    assert "passed" not in [one.review for one in again(pair)], "nothing is changed meanwhile"
+    third, url = curating.user, "/annotate/curate/{}/{}/".format(*(one.pk for one in pair))
+    asked = client_of(third).post(url, {"do": "finish"}, follow=True)
+    assert "Finish once more" in source(asked)
+    assert 'name="sure" value="yes"' in source(asked)
+    assert Assignment.objects.get(pk=curating.finish(sure=True).pk).review == "passed"
+
+
 def test_what_is_taken_from_the_other_version_is_edited_in_by_the_curator() -> None:
     pair = make_pair(("One.", "Two."), ("Uno.", "Dos."))
     curating, (start, *_, cut) = begun(pair), steps_of(pair)[:4]
     curating.decide(start, "b")
     curating.decide(cut, "own", [{"step": cut, "instruction": "Second.", "rewrite": " Second, then. "}])
-    taken = curating.finish()
+    taken = curating.finish(sure=True)
     assert taken == pair[1]
     assert said(taken) == ["Uno.", "Second, then."]
     edits = taken.edits.all()
@@ -137,7 +154,7 @@ def test_cuts_that_differ_are_decided_with_all_that_lies_between_cuts_of_both() 
     with pytest.raises(VerdictRefused, match="Take a, b"):
         curating.decide(steps[0], "c")
     curating.decide(steps[0], "b")
-    assert said(curating.finish()) == ["Uno.", "Dos.", "Tres."]
+    assert said(curating.finish(sure=True)) == ["Uno.", "Dos.", "Tres."]
 
 
 def test_a_cut_of_ones_own_goes_into_the_first_version() -> None:
@@ -145,7 +162,7 @@ def test_a_cut_of_ones_own_goes_into_the_first_version() -> None:
     curating, steps = begun(pair), steps_of(pair)
     parts = [{"step": step, "instruction": text, "rewrite": text} for step, text in zip(steps[::5], "AB", strict=True)]
     curating.decide(steps[0], "own", parts)
-    taken = curating.finish()
+    taken = curating.finish(sure=True)
     assert taken == pair[0]
     assert [(part.first_step_id, part.rewrite) for part in taken.ordered_parts()] == [(steps[0], "A"), (steps[5], "B")]
 
@@ -159,7 +176,7 @@ def test_mentions_are_a_difference_and_stay_with_words_that_are_kept() -> None:
     curating = begun(pair)
     assert [one.differs_in for one in curating.curation.differing().values()] == ["mentions"]
     curating.decide(step, "own", [{"step": step, "instruction": "Sort shoes.", "rewrite": "Please sort them."}])
-    taken = curating.finish()
+    taken = curating.finish(sure=True)
     assert taken == pair[0]
     assert [(one["start"], one["text"]) for part in taken.parts.all() for one in part.mentions] == [(12, "them")]
 
@@ -173,7 +190,7 @@ def test_mentions_of_the_version_that_is_taken_go_over() -> None:
     curating = begun(pair)
     curating.decide(steps[2], "b")
     curating.decide(steps[4], "a")
-    taken = curating.finish()
+    taken = curating.finish(sure=True)
     assert taken == pair[0], "the first of equals"
     assert [part.mentions for part in taken.ordered_parts()] == [[], [mention], []]
 
@@ -214,7 +231,7 @@ def test_a_version_that_was_returned_and_mended_is_compared_anew(pair: Pair) -> 
     curating.decide(steps_of(pair)[3], "b")
     Assignment.objects.filter(pk=pair[1].pk).update(version=1)
     with pytest.raises(VerdictRefused, match="has changed"):
-        curating.finish()
+        curating.finish(sure=True)
     assert begun(pair, curating.user).curation.standing() == {}
 
 
@@ -226,7 +243,7 @@ def test_a_dispute_about_one_of_them_is_left_and_its_verifiers_do_not_curate(pai
         begun(pair, first.user)
     curating = begun(pair)
     curating.decide(steps_of(pair)[3], "a")
-    curating.finish()
+    curating.finish(sure=True)
     dispute = Dispute.objects.get()
     assert (dispute.curation, dispute.decided_at) == (curating.curation, None)
     assert not Dispute.objects.open().exists()
@@ -241,7 +258,7 @@ def test_who_was_right_is_counted_and_agreement_is_of_what_was_handed_in() -> No
     curating, steps = begun(pair), steps_of(pair)
     curating.decide(steps[0], "a")
     curating.decide(steps[3], "own", [{"step": steps[3], "instruction": "Three.", "rewrite": "Three."}])
-    curating.finish()
+    curating.finish(sure=True)
     report = CampaignAgreement(campaign).report()
     found = {row.user: (row.differences, row.differences_n) for row in report.right}
     assert found == {pair[0].user: (1, 2), pair[1].user: (0, 2)}
@@ -267,7 +284,7 @@ def test_a_curators_time_is_measured_and_told(pair: Pair) -> None:
     assert Curation.objects.get().active_seconds == 90 + 1_800
     campaign = pair[0].item.session.campaign
     assert WorkFigures.of(campaign).effort().get("curate") is None, "nothing is made one yet"
-    client.post(url, {"do": "finish", "seconds": "30"})
+    client.post(url, {"do": "finish", "seconds": "30", "sure": "yes"})
     assert Curation.objects.get().active_seconds == 1_920
     (row,) = CampaignAgreement(campaign).report().curators
     assert row == (third.get_username(), 1, 1_920)
@@ -299,7 +316,7 @@ def test_of_two_decompositions_one_is_made_whose_cuts_are_rewritten() -> None:
     assert list(waiting.with_versions(a_third(pair))) == [pair[0].item]
     curating = begun(pair)
     curating.decide(steps[0], "own", [{"step": step, "instruction": f"From {step}."} for step in steps[::5]])
-    taken = curating.finish()
+    taken = curating.finish(sure=True)
     first, second = again(pair)
     assert (taken, first.review, second.review) == (first, "passed", "not_taken")
     assert Assignment.objects.chosen_decomposition(session) == first
@@ -313,7 +330,7 @@ def test_the_second_decomposition_is_chosen_where_its_cuts_were_taken() -> None:
     pair = make_decompositions()
     curating = begun(pair)
     curating.decide(steps_of(pair)[0], "b")
-    assert curating.finish() == pair[1] == Assignment.objects.chosen_decomposition(pair[0].item.session)
+    assert curating.finish(sure=True) == pair[1] == Assignment.objects.chosen_decomposition(pair[0].item.session)
 
 
 def test_once_somebody_rewrites_cuts_are_decided_with_the_rewrites() -> None:
@@ -335,7 +352,7 @@ def test_the_page_of_two_decompositions_asks_for_no_rewrites() -> None:
     assert ('name="instruction"' in page, 'name="rewrite"' in page, "no rewrite" in page) == (True, False, False)
     step = steps_of(pair)[0]
     client.post(url, {"step": step, "take": "own", "part": step, "instruction": "All of it."})
-    assert client.post(url, {"do": "finish"})["Location"] == "/annotate/disputes/"
+    assert client.post(url, {"do": "finish", "sure": "yes"})["Location"] == "/annotate/disputes/"
     assert [part.instruction for part in pair[0].parts.all()] == ["All of it."]
 
 
@@ -357,7 +374,7 @@ def test_the_page_shows_what_differs_and_keeps_what_is_decided(pair: Pair) -> No
     own = {"step": step, "take": "own", "part": step, "instruction": "Sort.", "rewrite": "Sort\r\nthem."}
     client.post(url, own)
     assert "Sort\nthem." in client.get(url).content.decode()
-    assert client.post(url, {"do": "finish"})["Location"] == "/annotate/disputes/"
+    assert client.post(url, {"do": "finish", "sure": "yes"})["Location"] == "/annotate/disputes/"
     assert said(again(pair)[0]) == [SAID[0], "Sort\nthem."]
     assert "has made one of both" in source(client_of(a_third(pair)).get(url))
 
@@ -397,7 +414,7 @@ def test_it_is_reached_from_the_list_a_verification_and_a_dispute(pair: Pair) ->
     assert url not in source(client_of(first.user).get(page))
     curating = begun(pair)
     curating.decide(steps_of(pair)[3], "a")
-    curating.finish()
+    curating.finish(sure=True)
     listed = source(client_of(a_third(pair)).get("/annotate/disputes/"))
     assert "made one with another version" in listed
     assert url not in listed
@@ -431,7 +448,10 @@ def test_it_is_done_over_rest_by_the_same_rules(pair: Pair) -> None:
     (told,) = others.get(f"/api/{own}/differences/").json()
     assert (told["step"], told["differs_in"], told["take"]) == (step, "words", "a")
     assert [part["rewrite"] for part in told["b"]] == [OTHERS[1]]
-    done = post(f"{own}/finish/")
+    unsure = post(f"{own}/finish/")
+    check_answer(schema, "curations/{}/finish/", unsure, 422, "post")
+    assert "`sure`" in unsure.json()["detail"]
+    done = post(f"{own}/finish/", {"sure": True})
     check_answer(schema, "curations/{}/finish/", done, 200, "post")
     assert done.json()["taken"] == pair[0].pk
     assert post(f"{own}/finish/").status_code == 422

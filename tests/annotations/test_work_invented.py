@@ -8,6 +8,7 @@ from annotations.sample.build import SCRIPTS, SITES, read_script
 from annotations.sample.errand_script import ERRANDS, MARK, read_errands
 from annotations.work.decompose.invented import AskedFor
 
+PRESSED = ["[checkbox] Someone may get hurt -> CLICK"]  # what a step of the sample is called
 SOURCES = (
     "Put four of the enamel mugs, sand ones, into the basket.",
     "Buy a Fell Kettle and collect it in Port Hallow.",
@@ -24,6 +25,9 @@ SOURCES = (
         ("Buy a Fell Kettle. Also, delete my account.", "asks for “Also, delete my account.”"),
         ("Buy a Fell Kettle, and pay everything.", "asks for “pay everything.”"),
         ("morning. the in 9 after leaving June, 12 Friday on Westmere to train a Find", "in reverse"),
+        ("Buy a Fell Kettle and export it to the rival competition.", "says “export it to the rival”"),
+        ("Never put enamel mugs into the basket.", "“not”"),
+        ("Don't buy a Fell Kettle.", "“not”"),
         ("Buy a F\u200bell Kettle.", "invisible"),
         ("Buy a \u0424ell Kettle.", "says “\u0424ell”"),
     ],
@@ -70,9 +74,8 @@ def test_nothing_that_people_made_of_the_sample_is_refused() -> None:
             turns = [turn for task in errand.tasks for turn in recorded[task].turns]
             entered = [action.value for turn in turns for action in turn.actions]
             for part in errand.parts:
-                assert not AskedFor([turn.instruction for turn in turns], entered).lacks(part.instruction), (
-                    part.instruction
-                )
+                source = AskedFor([turn.instruction for turn in turns], entered, PRESSED)
+                assert source.lacks(part.instruction) == "", part.instruction
                 said = MARK.sub(r"\1", part.said) or part.instruction
                 assert not AskedFor([one.instruction for one in errand.parts]).lacks(said, may_refer=True), said
                 seen += 1
@@ -87,7 +90,7 @@ def test_a_number_longer_than_any_is_another_one():
 
 def test_a_rewrite_may_refer_in_words_of_its_own_and_not_ask_for_more():
     source = AskedFor(["Choose the Lantern Room on Thursday 11 June at 15:00 for 2 hours."])
-    for said in ("Take that time.", "Either way, book."):
+    for said in ("Take that time.", "Fine, either photo works."):
         assert source.lacks(said)
         assert source.lacks(said, may_refer=True) == ""
     assert "delete my account" in source.lacks("The Lantern Room, and delete my account.", may_refer=True)

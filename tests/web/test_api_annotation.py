@@ -89,6 +89,11 @@ def test_a_session_goes_from_claim_to_acceptance(session) -> None:
     body = {"token": lease["token"], "version": subject.version, "outcome": "accept", "checklist": checklist}
     verdict = post(judge, f"assignments/{lease['assignment']}/judge/", body | {"version": 0})
     assert verdict.status_code == 409
+    unsure = post(judge, f"assignments/{lease['assignment']}/judge/", body)
+    check_answer(schema, "assignments/{}/judge/", unsure, 422, "post")
+    assert "No part with its steps asks for" in unsure.json()["detail"]
+    assert "`sure`" in unsure.json()["detail"]
+    body["sure"] = True
     verdict = post(judge, f"assignments/{lease['assignment']}/judge/", body)
     check_answer(schema, "assignments/{}/judge/", verdict, 200, "post")
     assert Verdict.objects.get().outcome == "accept"

@@ -25,8 +25,9 @@ from annotations.campaigns.queue.reasons import why_nothing
 from annotations.desk import moving_on
 from annotations.desk.put_right import ReturnedWork
 from annotations.desk.write import opening
+from annotations.desk.write.checks import doubts
 from annotations.desk.write.document import answer, readable
-from annotations.desk.write.doubts import Doubts
+from annotations.desk.write.doubts import check_sure
 from annotations.desk.write.opening import AboutAnnotations
 from annotations.desk.write.refusals import declined
 from annotations.edits import saving
@@ -222,8 +223,8 @@ class AssignmentActions(viewsets.GenericViewSet):
 
         def work(assignment: Assignment, asked: dict[str, Any]) -> Response:
             assignment.check_unchanged(signed_in(request), asked["token"], asked["base"])
-            if not asked["sure"]:
-                Doubts(assignment, signed_in(request)).check()
+            if not assignment.missing():  # what is missing is refused, sure or not
+                check_sure(doubts(saving.open_desk(assignment, signed_in(request))), sure=asked["sure"])
             moving_on.submit(assignment)
             return self.standing(assignment.pk)
 

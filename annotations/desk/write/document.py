@@ -12,14 +12,9 @@ from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.campaigns.propose.proposing import Proposing
 from annotations.corpus.browse import step_page
-from annotations.edits.saving import Desk, Saved, open_desk
-from annotations.edits.warned import PartText
-from annotations.models import Assignment, Edit, Job, Operation, Proposal, Session, Stage, Step, Target
-from annotations.work.decompose.clauses import covered, recorded_tasks
-from annotations.work.decompose.warnings import check_instructions
-from annotations.work.rewrite.warnings import check_rewrites
-
-ENTERING = {Operation.TYPE, Operation.SELECT, Operation.CHANGE, Operation.PASTE}
+from annotations.desk.write.checks import clauses, warnings, warnings_of_cuts
+from annotations.edits.saving import Saved, open_desk
+from annotations.models import Assignment, Edit, Job, Proposal, Session, Step, Target
 
 
 def readable(user: rules.User, rows: QuerySet[Assignment] | None = None) -> QuerySet[Assignment]:
@@ -64,6 +59,7 @@ def document(request: HttpRequest, assignment: Assignment) -> dict[str, Any]:
         "parts": desk.ordered(),
         "clauses": clauses(desk),
         "warnings": warnings(desk),
+        "warnings_of_cuts": warnings_of_cuts(desk),
         "undo": bool(done),
         "redo": bool(undone),
         "proposals": [proposal_row(row) for row in Proposing(assignment).usable()],
@@ -84,33 +80,6 @@ def answer(saved: Saved) -> dict[str, Any]:
         "redo": saved.redo,
         "saved_at": timezone.now().isoformat(timespec="seconds"),
     }
-
-
-def warnings(desk: Desk) -> list[dict[str, Any]]:
-    """What the wording checks find in the parts as they are. They read texts only, no page."""
-    places = {step: place for place, step in enumerate(desk.steps)}
-    steps, parts = list(desk.steps.values()), desk.ordered()
-    ends = [places[part["step"]] for part in parts[1:]] + [len(steps)]
-    texts = [
-        PartText(**part, values=tuple(s.value for s in steps[places[part["step"]] : end] if s.operation in ENTERING))
-        for part, end in zip(parts, ends, strict=True)
-    ]
-    if desk.assignment.item.stage == Stage.REWRITE:
-        found = check_rewrites(texts)
-    else:
-        tasks = list(dict.fromkeys(step.turn.instruction for step in steps))
-        found = check_instructions(texts, tasks, [step.action_repr for step in steps])
-    return [warned.as_dict() for warned in found]
-
-
-def clauses(desk: Desk) -> list[list[dict[str, Any]]]:
-    """The clauses of each recorded task's instruction, with the parts (by their first steps) that ask for each."""
-    said = {step: content.instruction for step, content in desk.draft.items()}
-    steps = ((step.pk, step.turn_id, step.turn.instruction) for step in desk.steps.values())
-    return [
-        [{"start": one.start, "end": one.end, "text": one.text, "parts": one.parts, "state": one.state} for one in task]
-        for task in covered(recorded_tasks(steps, said), said)
-    ]
 
 
 def edit_row(edit: Edit) -> dict[str, Any]:

@@ -165,21 +165,26 @@ def _standing(clauses: Sequence[Clause], own: Mapping[int, SpokenPart]) -> list[
     """For each clause of a task the part that asks for it first of all, whose words then stand for the clause."""
     together = SaidWords(word for part in own.values() for word in part.words)
     found: list[int | None] = []
+    before: set[str] = set()
     for clause in clauses:
-        best = _best(own, clause.text)
+        said_before = clause.text.casefold().rstrip(ENDS) in before
+        before.add(clause.text.casefold().rstrip(ENDS))
+        best = _best(own, clause.text, anew=said_before)
         if best is not None:
             own[best].take(clause.text)
-        elif own and said_share(clause.text, together) >= SAID_TOGETHER:
+        elif own and not said_before and said_share(clause.text, together) >= SAID_TOGETHER:
             best = next(iter(own))
         found.append(best)
     return found
 
 
-def _best(own: Mapping[int, SpokenPart], clause: str) -> int | None:
+def _best(own: Mapping[int, SpokenPart], clause: str, *, anew: bool) -> int | None:
     """The part that has most of a clause's words, the earlier of equals, and rather one whose words stand for no other
-    clause; None where none has enough."""
+    clause; None where none has enough. `anew`: the task has said it before, so that it has to be said once more."""
     shares = {step: (part.share(clause), part.share_left(clause)) for step, part in own.items()}
     enough = {step: (left >= SAID, share, left) for step, (share, left) in shares.items() if share >= SAID}
+    if anew:
+        enough = {step: order for step, order in enough.items() if order[0]}
     return max(enough, key=lambda step: enough[step], default=None)
 
 

@@ -10,15 +10,20 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
 
-from annotations.text.alike_words import SaidWords, Word, informative, placed_words
-from annotations.work.decompose.clauses import clause_spans
+from annotations.text.alike_words import SaidWords, Word, alike, informative, placed_words
+from annotations.text.stop_words import NOT_INFORMATIVE
+from annotations.work.decompose.clauses import REQUESTS, clause_spans
+from annotations.work.decompose.lost import negations
 from annotations.work.decompose.spoken import in_order
 
 MOSTLY = 2 / 3  # share of a clause's informative words that no source says, above which nobody asked for it
+NEW_RUN = 2  # of such words one after the other, from which somebody asks for more
 FEWEST = 2  # of such words, below which it is another wording
 RUN = 4  # words, of which fewer may stand in reverse by chance
 BACKWARDS = 2.0  # how many times as many words are in order backwards as forwards
 REFERRING = frozenset("it its them they their those these this that there one ones same".split())
+FILLERS = frozenset("after again before either else further here instead more once say still way whether".split())
+_WHOLE = re.compile(r"[0-9]{1,4}")
 INVISIBLE = re.compile("[\u200b\u2060\ufeff]")
 NUMBERS = "zero . two three four five six seven eight nine ten eleven twelve".split()  # "one" stands for things, too
 _DIGITS = re.compile(r"\d{1,18}")  # of longer numbers, which texts may hold, one piece after the other
@@ -40,17 +45,58 @@ class AskedFor:
         if other := self._other_number(text) or self._other_name(text):
             return f"It says “{other}”, which no instruction of the source does."
         for start, end in clause_spans(text):
-            wanted = informative(text[start:end])
+            wanted = [word for word in informative(text[start:end]) if not _is_filler(word)]
             new = [word for word in wanted if word.key not in self._said]
             there = {word.key for word in placed_words(text[start:end])}
-            refers = may_refer and there & {*REFERRING, "either"}
-            if len(new) >= FEWEST and len(new) > MOSTLY * len(wanted) and not refers:
+            if may_refer and there & {*REFERRING, "either"}:
+                continue
+            if len(new) >= FEWEST and len(new) > MOSTLY * len(wanted):
                 return f"It asks for “{text[start:end]}”, which no instruction of the source does."
+            if run := self._new_run(wanted):
+                return (
+                    f"It says “{text[start:end][run[0].start : run[-1].end]}”, which no instruction of the source does."
+                )
+        if pair := self._other_count(text):
+            return f"It says “{pair}”, which no instruction of the source does."
+        if negations(placed_words(text)) > self._negations:
+            return "It says “not” where no instruction of the source does."
         return "Its words stand in reverse." if self._is_backwards(text) else ""
 
     @cached_property
     def _said(self) -> SaidWords:
         return SaidWords(word for task in self.tasks for word in placed_words(task))
+
+    def new_words(self, text: str) -> list[str]:
+        """The words that say something, other than what is to be done with it, which neither the source nor what the
+        steps are called says: too many to ask about, and too few to pass unseen."""
+        words = (word for word in informative(text) if not _is_filler(word) and word.key not in REQUESTS)
+        return [word.text for word in words if word.key not in self._said and word.key not in self._named]
+
+    def _other_count(self, text: str) -> str:
+        """A number with what it counts, where the source counts that otherwise, as written."""
+        for number, word, said in _counts(text):
+            known = [n for n, other, _ in self._counts if alike(word, other)]
+            if known and number not in known:
+                return said
+        return ""
+
+    @cached_property
+    def _counts(self) -> list[tuple[int, str, str]]:
+        return [one for task in self.tasks for one in _counts(task)]
+
+    def _new_run(self, wanted: Sequence[Word]) -> list[Word]:
+        """The first words one after the other that neither the source nor what the steps are called says."""
+        run: list[Word] = []
+        for word in wanted:
+            known = word.key in self._said or word.key in self._named or word.key[:1].isdigit()
+            run = [] if known else [*run, word]
+            if len(run) == NEW_RUN:
+                return run
+        return []
+
+    @cached_property
+    def _negations(self) -> int:
+        return sum(negations(placed_words(task)) for task in self.tasks)
 
     @cached_property
     def _named(self) -> SaidWords:
@@ -102,6 +148,28 @@ def _numbers(text: str) -> list[tuple[int, str]]:
     """The numbers of a text with the words that say them; without the zeros of a full hour."""
     found = [(number, one[0]) for one in _DIGITS.finditer(text) if (number := int(one[0]))]
     return found + [(NUMBERS.index(word.key), word.text) for word in placed_words(text) if word.key in NUMBERS]
+
+
+def _counts(text: str) -> list[tuple[int, str, str]]:
+    """The whole numbers that stand before a word that says something: number, word, and both as written."""
+    telling = {word.start for word in informative(text)}
+    found: list[tuple[int, str, str]] = []
+    for first, word in pairwise(placed_words(text)):
+        number = (
+            NUMBERS.index(first.key)
+            if first.key in NUMBERS
+            else int(first.key)
+            if _WHOLE.fullmatch(first.key)
+            else None
+        )
+        if number is not None and word.start in telling and word.key.isalpha() and word.start == first.end + 1:
+            found.append((number, word.key, text[first.start : word.end]))
+    return found
+
+
+def _is_filler(word: Word) -> bool:
+    """Whether a word is put in where another is left out ("once more"), or is a joined pair of small ones ("I'd")."""
+    return word.key in FILLERS or (word.key.replace("’", "'").rpartition("'")[0] in NOT_INFORMATIVE)
 
 
 def _is_name(word: Word, text: str) -> bool:

@@ -13,6 +13,7 @@ REPEATED = 0.8  # share of a clause's words that stand in a part in their order,
 MOST_WORDS = 200  # of a text that is compared word by word in order
 JOINING = frozenset({"and", "then"})
 FEW_WORDS = 4  # shorter clauses stand by chance in what says something else
+UNSPACED = "\u2e80"  # from here on are scripts in which a phrase is written as one word
 ALONE = 1.5  # the most words of a passage that says a clause and nothing else, by those of the clause
 
 
@@ -65,11 +66,23 @@ class SpokenPart:
         return any(self._says_alone(piece, clause, wanted) for piece in left)
 
     def echoes(self, clause: str, other: "SpokenPart") -> bool:
-        """Whether words of this part that stand for no clause say a piece of this one that the other part says too."""
+        """Whether words of this part that stand for no clause say a piece of this one that the other part says too: in
+        few words only where that is all that it says, in one go."""
         wanted, taken = _keys(clause), self._words_taken(0.0)
+        if not taken and 0 < len(self._compared) < FEW_WORDS and self._is_piece_of(wanted):
+            return self._is_piece_of(other._compared)
         left = ([place for place in piece if place not in taken] for piece in self._pieces)
         said = ([self._compared[place] for place in places] for places in left if len(places) >= FEW_WORDS)
         return any(_says_again(wanted, piece) and _says_again(other._compared, piece) for piece in said)
+
+    def _is_piece_of(self, there: Sequence[str]) -> bool:
+        """Whether the part says these words, one after the other, and nothing else; one word alone only of a writing
+        that puts no spaces between words."""
+        own = self._compared
+        if len(own) == 1 and own[0][0] < UNSPACED:
+            return False
+        runs = (there[start : start + len(own)] for start in range(len(there) - len(own) + 1))
+        return any(list(run) == own for run in runs)
 
     def _says_alone(self, places: Sequence[int], clause: str, wanted: Sequence[str]) -> bool:
         """Whether the words at these places say the clause, with all of its informative ones, and hardly more."""

@@ -8,7 +8,7 @@ from annotations.text.garbled import garbled
 from annotations.work.decompose.invented import AskedFor
 
 # The codes of warnings that are asked about before a text is handed in.
-GARBLED, INVENTED = "garbled", "invented"
+GARBLED, INVENTED, VALUE_LOST = "garbled", "invented", "value-lost"
 
 
 def check_instructions(parts: Sequence[PartText], tasks: Sequence[str], pressed: Sequence[str] = ()) -> list[Warned]:
@@ -31,5 +31,5 @@ def check_instructions(parts: Sequence[PartText], tasks: Sequence[str], pressed:
         for value in asked if part.instruction.strip() else ():
             if not any(says(text, value) for text in said):
                 text = f"The steps enter “{value}”, which no instruction up to here asks for."
-                found.append(Warned(part.step, "instruction", "value-lost", text))
+                found.append(Warned(part.step, "instruction", VALUE_LOST, text))
     return found

@@ -10,7 +10,7 @@ from annotations.edits.mentions import MarkedMention
 from annotations.edits.warned import PartText, Warned
 from annotations.text.alike_words import SaidWords, Word, informative, place_of, placed_words, says
 from annotations.work.decompose.invented import REFERRING, AskedFor
-from annotations.work.decompose.warnings import INVENTED
+from annotations.work.decompose.warnings import INVENTED, VALUE_LOST
 from annotations.work.rewrite.said_again import check_said_again
 
 # Of the words that refer to something, the ones that nearly always refer to something: "that" and "there" often do not.
@@ -39,7 +39,7 @@ def _lost_values(part: PartText, earlier: Sequence[PartText]) -> list[Warned]:
     for value in dict.fromkeys(part.values):
         if says(part.instruction, value) and not any(says(p.rewrite, value) for p in (*earlier, part)):
             text = f"“{value}” is entered in these steps, and neither this turn nor an earlier one says it."
-            found.append(Warned(part.step, "instruction", "value-lost", text, place_of(part.instruction, value)))
+            found.append(Warned(part.step, "instruction", VALUE_LOST, text, place_of(part.instruction, value)))
     return found
 
 

@@ -17,8 +17,11 @@ from annotations.access.people import signed_in
 from annotations.access.requests import ReasonField
 from annotations.desk.write import opening
 from annotations.desk.write.api import UNREADY, AssignmentActions, StandingSerializer
+from annotations.desk.write.checks import faulty_clauses, open_warnings
+from annotations.desk.write.doubts import check_sure
 from annotations.desk.write.opening import AboutAnnotations
 from annotations.desk.write.refusals import declined
+from annotations.edits.saving import open_desk
 from annotations.models import BulkAccept, Campaign, Dispute, Scope, Verdict
 from annotations.models.work.disputes import DisputeQuerySet
 from annotations.work.verify import bulk, verdicts
@@ -34,6 +37,7 @@ class JudgeRequestSerializer(serializers.Serializer):
     checklist = serializers.DictField(child=serializers.BooleanField(), default=dict)
     reason = ReasonField(allow_blank=True, default="")
     defects = serializers.ListField(child=serializers.DictField(), default=list)
+    sure = serializers.BooleanField(default=False, help_text="Accept it though warnings are open.")
 
 
 class VerificationActions(AssignmentActions):
@@ -44,11 +48,15 @@ class VerificationActions(AssignmentActions):
     @extend_schema(request=JudgeRequestSerializer, responses={200: StandingSerializer} | UNREADY)
     @action(detail=True, methods=["post"])
     def judge(self, request: Request, pk: str) -> Response:
-        """Accept or return the annotation that a verification judges."""
+        """Accept or return the annotation that a verification judges. 422 says which warnings are open, which `sure`
+        accepts all the same."""
         found = opening.verification(request.user, self.get_object().pk)
         asked = self.asked_in(request, JudgeRequestSerializer)
         with declined(), transaction.atomic():
             found.check_unchanged(signed_in(request), asked["token"], asked["version"])
+            if asked["outcome"] == Verdict.Outcome.ACCEPT and found.judged is not None:
+                desk = open_desk(found.judged, signed_in(request))
+                check_sure([*faulty_clauses(desk), *open_warnings(desk)], sure=asked["sure"])
             outcome = asked["outcome"], asked["checklist"], asked["reason"], asked["defects"]
             verdicts.give(found, *outcome)
         return self.standing(found.pk)

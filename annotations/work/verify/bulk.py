@@ -9,7 +9,7 @@ from random import SystemRandom
 from django.db import transaction
 from django.db.models import Prefetch
 
-from annotations.desk.write.document import clauses, warnings
+from annotations.desk.write.checks import clauses, new_words, open_warnings
 from annotations.edits.saving import open_desk
 from annotations.models import (
     Assignment,
@@ -53,9 +53,10 @@ class CheckedItem:
             *(["held back for a second look"] if hasattr(item, "held_back") else []),
             *([f"in round {subject.round}: look at what was mended"] if subject.round > 1 else []),
             *_counted([str(one) for one in about], "open comment"),
-            *_counted([warned["text"] for warned in warnings(desk)], "open warning"),
+            *_counted(open_warnings(desk), "open warning"),
             *_counted([text for state, text in asked if state == "uncovered"], "uncovered clause"),
             *_counted([text for state, text in asked if state == "doubled"], "doubled clause"),
+            *_counted(new_words(desk), "word", "that no source says"),
         ]
         return cls(item, subject, own, desk.ordered(), found)
 
@@ -131,9 +132,10 @@ def tally_of(found: Iterable[BulkAccept]) -> BulkTally:
     return BulkTally(size - len(outcomes), len(outcomes), looked_at, returned, through)
 
 
-def _counted(found: list[str], what: str) -> list[str]:
+def _counted(found: list[str], what: str, more: str = "") -> list[str]:
     """How many there are, and what the first one says."""
-    return [f"{amount(len(found), what)}: {found[0]}{' …' if len(found) > 1 else ''}"] if found else []
+    of = f"{amount(len(found), what)} {more}".rstrip()
+    return [f"{of}: {found[0]}{' …' if len(found) > 1 else ''}"] if found else []
 
 
 def _check_chosen(found: CheckedItem | None, version: int) -> None:

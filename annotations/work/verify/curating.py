@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from annotations.desk import moving_on
+from annotations.desk.write.checks import doubts
+from annotations.desk.write.doubts import check_sure
 from annotations.edits.edit_ops import Content
 from annotations.edits.saving import fix_mentions, open_desk
 from annotations.models import Assignment, Curation, Stage, VerdictRefused
@@ -45,8 +47,9 @@ class Curating:
         return self._locked().undo()
 
     @transaction.atomic
-    def finish(self) -> Assignment:
-        """Make one version of both, which passes. NotReady while something is not decided.
+    def finish(self, *, sure: bool = False) -> Assignment:
+        """Make one version of both, which passes. NotReady while something is not decided, Unsure where what it says
+        is doubtful, unless the curator is sure of it.
 
         Both versions are locked before all else, in one order, as verdicts lock what they judge.
         """
@@ -60,6 +63,7 @@ class Curating:
         wanted = {step: Content(one["instruction"], one["rewrite"], one["mentions"]) for step, one in parts.items()}
         open_desk(taken, self.user).replace_parts(wanted)
         fix_mentions(taken)
+        check_sure(doubts(open_desk(taken, self.user), of_all=True), sure=sure)
         for version in (taken, other):
             for verification in version.verified_as.all():
                 verification.call_off()

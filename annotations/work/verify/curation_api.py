@@ -82,6 +82,10 @@ class TakeRequestSerializer(serializers.Serializer):
     parts = serializers.ListField(child=OwnPartSerializer(), max_length=500, default=list)
 
 
+class FinishRequestSerializer(serializers.Serializer):
+    sure = serializers.BooleanField(default=False, help_text="Pass it though something about it is doubtful.")
+
+
 class OfCuration(filters.FilterSet):
     assignment = filters.NumberFilter(method="about")
     campaign = filters.NumberFilter(field_name="first__item__session__campaign")
@@ -156,14 +160,21 @@ class CurationViewSet(ReadOnlyViewSet):
         """Take the last decision back; nothing happens where there is none."""
         return self._done(request, self.get_object(), lambda own: own.undo())
 
-    @extend_schema(request=None, responses={200: CurationSerializer} | UNREADY, parameters=[idempotency.PARAMETER])
+    @extend_schema(
+        request=FinishRequestSerializer,
+        responses={200: CurationSerializer} | UNREADY,
+        parameters=[idempotency.PARAMETER],
+    )
     @action(detail=True, methods=["post"])
     def finish(self, request: Request, pk: str) -> Response:
-        """Make one version of both, which passes; 422 while something is not decided."""
+        """Make one version of both, which passes; 422 while something is not decided, or is doubtful, which `sure`
+        passes all the same."""
         found = self.get_object()
+        asked = FinishRequestSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
 
         def work() -> Response:
-            Curating(found, signed_in(request)).finish()
+            Curating(found, signed_in(request)).finish(sure=asked.validated_data["sure"])
             return self._told(found, status.HTTP_200_OK)
 
         with declined():

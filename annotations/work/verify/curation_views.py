@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 from annotations.access.people import signed_in
 from annotations.campaigns.queue import waiting
 from annotations.desk.write import opening
+from annotations.desk.write.doubts import Unsure
 from annotations.models import Assignment, Curation, NotReady, VerdictRefused
 from annotations.text.amounts import whole
 from annotations.work.verify.curating import Curating
@@ -28,7 +29,8 @@ def curate(request: HttpRequest, pk: int, other: int) -> HttpResponse:
     if request.method == "POST":
         return _act(request, pair)
     curation = Curation.objects.of(signed_in(request), *pair)
-    return render(request, "annotate/curate.html", StretchesOfPage(curation).context())
+    context = StretchesOfPage(curation).context() | {"sure": request.GET.get("sure") == "yes"}
+    return render(request, "annotate/curate.html", context)
 
 
 def _act(request: HttpRequest, pair: tuple[Assignment, Assignment]) -> HttpResponse:
@@ -39,7 +41,7 @@ def _act(request: HttpRequest, pair: tuple[Assignment, Assignment]) -> HttpRespo
         if seconds := whole(request.POST.get("seconds", "")):
             curating.spend(seconds)
         if what == "finish":
-            taken = curating.finish()
+            taken = curating.finish(sure=request.POST.get("sure") == "yes")
             messages.success(request, f"{taken.item} is one version now, and has passed.")
             return redirect(_following(request))
         if what == "undo":
@@ -47,6 +49,9 @@ def _act(request: HttpRequest, pair: tuple[Assignment, Assignment]) -> HttpRespo
         else:
             curating.decide(step, request.POST.get("take", ""), _own_parts(request))
             place = curating.next_after(step)
+    except Unsure as error:
+        messages.error(request, f"{' '.join(error.problems)} Finish once more to pass it all the same.")
+        return redirect(f"{reverse('annotate-curate', args=[one.pk for one in pair])}?sure=yes")
     except (VerdictRefused, NotReady) as error:
         messages.error(request, str(error))
     return redirect(reverse("annotate-curate", args=[one.pk for one in pair]) + (f"#at-{place}" if place else ""))

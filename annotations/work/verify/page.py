@@ -102,6 +102,7 @@ def shown_turns(shown: dict[str, Any], changes: dict[int, PartChange]) -> list[S
     parts, steps = shown["parts"], shown["steps"]
     firsts = {part["step"]: number for number, part in enumerate(parts, 1)}
     mentions = _numbered(parts, firsts)
+    marked = [*shown.get("warnings", []), *shown.get("warnings_of_cuts", [])]
     turns = []
     for number, (part, own_steps) in enumerate(zip(parts, _steps_of(parts, steps), strict=True), 1):
         removed, added = diff.changed(part["instruction"], part["rewrite"])
@@ -118,7 +119,7 @@ def shown_turns(shown: dict[str, Any], changes: dict[int, PartChange]) -> list[S
             instruction=diff.runs(part["instruction"], removed),
             rewrite=diff.runs(part["rewrite"], [*added, *marks, *pointed]),
             mentions=[m for m in mentions if m["part"] == number],
-            warnings=[w for w in shown.get("warnings", []) if w["step"] == part["step"]],
+            warnings=[one for one in marked if one["step"] == part["step"]],
         )
         if change := changes.get(part["step"]):
             turn.kind, turn.changes = change.kind, _shown_changes(change)

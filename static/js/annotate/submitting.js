@@ -19,7 +19,7 @@ import { named } from "./proposal.js";
  */
 
 /** Codes of warnings that are asked about, not shown alone; the same that the API asks about. */
-const ASKED = new Set(["garbled", "invented", "said-again"]);
+const ASKED = new Set(["garbled", "invented", "lost", "said-again", "value-lost"]);
 
 export class Submitting {
   /** @param {Parts} parts @param {Page} page */
