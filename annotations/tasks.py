@@ -25,12 +25,12 @@ def run_job(job_id: int, placed: bool = False) -> None:
 
 @shared_task(queue="default")
 def reap() -> None:
-    """Every 30 s: free the leases of dead workers, send the messages of queued jobs again, tidy up after parked
-    ones."""
-    from annotations.jobs import empty_datasets, running
+    """Every 30 s: free the leases of dead workers, send messages of queued jobs again that may be lost, tidy up after
+    parked ones."""
+    from annotations.jobs import empty_datasets, running, waking
     from annotations.models import Job
 
-    for job in Job.objects.filter(pk__in=Job.objects.reap()):
+    for job in Job.objects.filter(pk__in=Job.objects.reap()).unheard(waking.left_in):
         running.publish(job)
     empty_datasets.forget_lately()
 

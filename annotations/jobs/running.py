@@ -146,6 +146,7 @@ def publish(job: Job) -> None:
 def _tell_workers(job: Job) -> None:
     if waking.broker_answers():
         job_task.apply_async((job.pk,), queue=job.queue_of(job.kind))
+        Job.objects.filter(pk=job.pk).note_message()
 
 
 job_task: Any = None
@@ -180,6 +181,7 @@ def makes_way(pk: int) -> bool:
         return False
     if waking.broker_answers():
         job_task.apply_async((pk,), queue=job.queue, countdown=WAY_SECONDS)
+        Job.objects.filter(pk=pk).note_message()
     return True
 
 

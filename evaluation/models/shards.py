@@ -20,7 +20,6 @@ from annotations.models.jobs.worker_leases import WAITING_SECONDS, is_at_work, o
 from annotations.shown_progress import ago_text, span_text
 from annotations.text.amounts import amount
 
-TELL_AGAIN = timedelta(minutes=2)  # one that waits longer than this gets another message
 WATCHED_FOR = timedelta(minutes=2)  # somebody who looks does not wait longer
 BROWSERS_KEPT = timedelta(seconds=KEPT_SECONDS)
 NAMED_WORKERS = 3
@@ -71,17 +70,6 @@ class ShardQuerySet(LeasedQuerySet["Shard"]):
 
     def failed(self) -> Self:
         return self.filter(state=Shard.State.FAILED)
-
-    def unheard(self) -> Self:
-        """Waiting shards whose message may be lost. Only these are told again, as messages would pile up behind a long
-        queue."""
-        before = timezone.now() - TELL_AGAIN
-        died = Q(attempt__gt=0) | Q(loading_deaths__gt=0)
-        return self.filter(Q(published_at=None) | Q(published_at__lt=before) | died)
-
-    def note_message(self) -> None:
-        """Note that a message about these shards was sent just now."""
-        self.update(published_at=timezone.now())
 
     def cancel(self) -> None:
         """Cancel the open shards. Their workers look every second whether they hold the lease, and end within a batch;
@@ -187,7 +175,6 @@ class Shard(Leased):
     index = models.PositiveIntegerField()
     conversation_ids = models.JSONField()
     step_count = models.PositiveIntegerField()
-    published_at = models.DateTimeField(null=True, blank=True, help_text="When a worker was last told about it.")
     phase = models.CharField(max_length=100, blank=True, help_text="What its worker is at.")
     is_watched = models.BooleanField(default=False, help_text="Somebody looks at it: it goes before all others.")
 

@@ -364,7 +364,8 @@ def resume_study(study: Study) -> None:
 
 def reap() -> None:
     """Every 30 s: free the shards of dead workers, publish what waits, end runs whose last message was lost."""
-    publish_shards(Shard.objects.filter(pk__in=Shard.objects.reap()).unheard())
+    waiting = Shard.objects.filter(pk__in=Shard.objects.reap())
+    publish_shards(waiting.filter(pk__in=[shard.pk for shard in waiting.unheard(waking.left_in)]))
     for run in Run.objects.open():
         run.shards.end_run(run, store_all_scores)
     RunTally.fold()

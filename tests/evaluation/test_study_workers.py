@@ -12,9 +12,11 @@ from django.utils import timezone
 from agents.llm.deadline import go_on
 from agents.models import Run
 from agents.pipeline import Pipeline
+from annotations.jobs import waking
 from annotations.models import Conversation
+from annotations.models.jobs.worker_leases import TELL_AGAIN, TELL_ANYWAY
 from evaluation import tasks
-from evaluation.models.shards import TELL_AGAIN, Shard
+from evaluation.models.shards import Shard
 from evaluation.scores.reviewed import store_all_scores
 from evaluation.scores.scoring import judge_step
 from evaluation.studies import running
@@ -106,7 +108,33 @@ def test_the_reaper_publishes_shards_whose_message_was_lost_and_only_those(datas
     assert sorted(messages) == [lost.pk, old.pk, freed.pk]
     messages.clear()
     running.reap()
-    assert messages == [freed.pk], "until a worker has taken it"
+    assert messages == []
+
+
+def test_messages_do_not_pile_up_while_their_queue_has_some(dataset, small_shards, messages, monkeypatch) -> None:
+    """A worker that was busy for an hour found hundreds, which took up one shard after the other before any job."""
+    left = {"gpu": 3}
+    monkeypatch.setattr(waking, "left_in", lambda queue: left[queue])
+    run = make_study(dataset).runs.get()
+    now = timezone.now()
+    run.shards.update(published_at=now - 2 * TELL_AGAIN)
+    first = run.shards.order_by("index").first()
+    run.shards.filter(pk=first.pk).update(published_at=now - 2 * TELL_ANYWAY)
+    running.reap()
+    assert messages == [first.pk], "its message may lie where no worker is any more"
+    messages.clear()
+    left["gpu"] = 0
+    running.reap()
+    assert sorted(messages) == sorted(run.shards.exclude(pk=first.pk).values_list("pk", flat=True))
+
+
+def test_whoever_frees_a_shard_without_a_message_is_helped_by_the_reaper(dataset, small_shards, messages) -> None:
+    run = make_study(dataset).runs.get()
+    run.shards.update(published_at=timezone.now())
+    shard = Shard.objects.claim(run.shards.first().pk)
+    Shard.objects.filter(pk=shard.pk).update(state=Shard.State.QUEUED, **Shard.FREE)
+    running.reap()
+    assert messages == [shard.pk]
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from functools import wraps
+from functools import cache, wraps
 from typing import Self, TypeVar, cast
 
 from django.db import Error, connection, models, transaction
@@ -81,6 +81,8 @@ def is_at_work(owner: str) -> bool:
     return found.host == host_id() or Worker.objects.alive().filter(host=found.host).exists()
 
 
+TELL_AGAIN = timedelta(minutes=2)  # one that waits longer gets another message, where none is left in its queue
+TELL_ANYWAY = timedelta(minutes=30)  # and then in any case: its message may lie in the queue of a host that is gone
 L = TypeVar("L", bound="Leased")
 
 
@@ -105,7 +107,8 @@ class LeasedQuerySet(LoadingQuerySet[L]):
         return []  # cancelled rows at which a worker still is
 
     def _claim(self, pk: int) -> L | None:
-        taken = self.model.anew() | {"state": Leased.State.RUNNING, "lease_owner": owner_name()}
+        # The message that led here is used up: whoever frees the row sends another, or else the reaper does.
+        taken = self.model.anew() | {"state": Leased.State.RUNNING, "lease_owner": owner_name(), "published_at": None}
         taken_now = self.claimable().filter(pk=pk).update(attempt=F("attempt") + 1, **taken)
         return self.get(pk=pk) if taken_now else None
 
@@ -123,8 +126,25 @@ class LeasedQuerySet(LoadingQuerySet[L]):
         for pk in lost.values_list("pk", flat=True):
             self._leave_last_words(pk)
         lost.filter(attempt__gte=MAX_ATTEMPTS).park(self.model._parked_because)
-        lost.update(state=Leased.State.QUEUED, lease_owner="", **Leased.FREE)
+        lost.update(state=Leased.State.QUEUED, lease_owner="", published_at=None, **Leased.FREE)
         return list(self.claimable().values_list("pk", flat=True))
+
+    def unheard(self, left_in: Callable[[str], int]) -> list[L]:
+        """Waiting rows whose message may be lost: of a worker that died, or told a while ago though no message is left
+        in their queue (`left_in`). Only these are told again: messages that pile up behind long work would come before
+        those of new work, and each of a shard takes up any shard."""
+        now = timezone.now()
+        left = cache(left_in)
+        found: list[L] = []
+        for row in self:
+            ago = now - row.published_at if row.published_at else None
+            if ago is None or ago > TELL_ANYWAY or (ago > TELL_AGAIN and not left(row.queue)):
+                found.append(row)
+        return found
+
+    def note_message(self) -> None:
+        """Note that a message about these rows was sent just now."""
+        self.update(published_at=timezone.now())
 
     def _try_loading_again(self) -> None:
         """Queue again the rows whose workers died while they loaded models, without using up an attempt; park those on
@@ -135,7 +155,7 @@ class LeasedQuerySet(LoadingQuerySet[L]):
             self._leave_last_words(row.pk)
             again = row.after_loading_death() | Leased.FREE
             loading.filter(pk=row.pk).update(
-                state=Leased.State.QUEUED, lease_owner="", attempt=F("attempt") - 1, **again
+                state=Leased.State.QUEUED, lease_owner="", attempt=F("attempt") - 1, published_at=None, **again
             )
 
     def _lost(self) -> Self:
@@ -190,6 +210,7 @@ class Leased(Loading):
     gpu_memory = models.BigIntegerField(null=True, blank=True, help_text="Bytes of a device that it held at most.")
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+    published_at = models.DateTimeField(null=True, blank=True, help_text="When a worker was last told about it.")
     recording: last_words.Recording | None = None  # of this process, while it works on the row
 
     class Meta:
