@@ -8,7 +8,7 @@ from django.utils import timezone
 from annotations import tasks
 from annotations.jobs import running, waking
 from annotations.models import Job
-from annotations.models.jobs.worker_leases import TELL_AGAIN, TELL_ANYWAY
+from annotations.models.jobs.messaged import TELL_AGAIN, TELL_ANYWAY
 from tests import factories
 
 pytestmark = pytest.mark.django_db

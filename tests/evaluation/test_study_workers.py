@@ -14,7 +14,7 @@ from agents.models import Run
 from agents.pipeline import Pipeline
 from annotations.jobs import waking
 from annotations.models import Conversation
-from annotations.models.jobs.worker_leases import TELL_AGAIN, TELL_ANYWAY
+from annotations.models.jobs.messaged import TELL_AGAIN, TELL_ANYWAY
 from evaluation import tasks
 from evaluation.models.shards import Shard
 from evaluation.scores.reviewed import store_all_scores

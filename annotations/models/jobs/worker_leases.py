@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from functools import cache, wraps
+from functools import wraps
 from typing import Self, TypeVar, cast
 
 from django.db import Error, connection, models, transaction
@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from annotations.hosts.identity import host_id, owner_of, shown, this_process
-from annotations.models.jobs.loading import Loading, LoadingQuerySet
+from annotations.models.jobs.messaged import Messaged, MessagedQuerySet
 from annotations.models.jobs.workers import Worker
 from annotations.monitor import errors, last_words
 from annotations.monitor.outages import OUTAGES, in_a_line
@@ -81,12 +81,10 @@ def is_at_work(owner: str) -> bool:
     return found.host == host_id() or Worker.objects.alive().filter(host=found.host).exists()
 
 
-TELL_AGAIN = timedelta(minutes=2)  # one that waits longer gets another message, where none is left in its queue
-TELL_ANYWAY = timedelta(minutes=30)  # and then in any case: its message may lie in the queue of a host that is gone
 L = TypeVar("L", bound="Leased")
 
 
-class LeasedQuerySet(LoadingQuerySet[L]):
+class LeasedQuerySet(MessagedQuerySet[L]):
     def claimable(self) -> Self:
         return self.due().filter(state=Leased.State.QUEUED, attempt__lt=MAX_ATTEMPTS)
 
@@ -107,8 +105,7 @@ class LeasedQuerySet(LoadingQuerySet[L]):
         return []  # cancelled rows at which a worker still is
 
     def _claim(self, pk: int) -> L | None:
-        # The message that led here is used up: whoever frees the row sends another, or else the reaper does.
-        taken = self.model.anew() | {"state": Leased.State.RUNNING, "lease_owner": owner_name(), "published_at": None}
+        taken = self.model.anew() | {"state": Leased.State.RUNNING, "lease_owner": owner_name()}
         taken_now = self.claimable().filter(pk=pk).update(attempt=F("attempt") + 1, **taken)
         return self.get(pk=pk) if taken_now else None
 
@@ -128,23 +125,6 @@ class LeasedQuerySet(LoadingQuerySet[L]):
         lost.filter(attempt__gte=MAX_ATTEMPTS).park(self.model._parked_because)
         lost.update(state=Leased.State.QUEUED, lease_owner="", published_at=None, **Leased.FREE)
         return list(self.claimable().values_list("pk", flat=True))
-
-    def unheard(self, left_in: Callable[[str], int]) -> list[L]:
-        """Waiting rows whose message may be lost: of a worker that died, or told a while ago though no message is left
-        in their queue (`left_in`). Only these are told again: messages that pile up behind long work would come before
-        those of new work, and each of a shard takes up any shard."""
-        now = timezone.now()
-        left = cache(left_in)
-        found: list[L] = []
-        for row in self:
-            ago = now - row.published_at if row.published_at else None
-            if ago is None or ago > TELL_ANYWAY or (ago > TELL_AGAIN and not left(row.queue)):
-                found.append(row)
-        return found
-
-    def note_message(self) -> None:
-        """Note that a message about these rows was sent just now."""
-        self.update(published_at=timezone.now())
 
     def _try_loading_again(self) -> None:
         """Queue again the rows whose workers died while they loaded models, without using up an attempt; park those on
@@ -183,7 +163,7 @@ class LeasedQuerySet(LoadingQuerySet[L]):
             errors.remember("job", f"{parked} of {name} died with their workers", error_id=error_id)
 
 
-class Leased(Loading):
+class Leased(Messaged):
     """A unit of background work. The database is the truth: messages only wake workers up."""
 
     class State(models.TextChoices):
@@ -210,7 +190,6 @@ class Leased(Loading):
     gpu_memory = models.BigIntegerField(null=True, blank=True, help_text="Bytes of a device that it held at most.")
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
-    published_at = models.DateTimeField(null=True, blank=True, help_text="When a worker was last told about it.")
     recording: last_words.Recording | None = None  # of this process, while it works on the row
 
     class Meta:
@@ -267,11 +246,6 @@ class Leased(Loading):
         held = (cast("LeasedQuerySet[Leased]", model._default_manager.all()) for model in Leased.__subclasses__())
         rows = (row for kind in held for row in (*kind.held(), *kind.leaving()))
         return [row.work for row in rows if row.queue == self.queue and row != self]
-
-    @property
-    def queue(self) -> str:
-        """The queue in which the row waits for a worker."""
-        raise NotImplementedError
 
     @property
     def work(self) -> str:
