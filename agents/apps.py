@@ -17,12 +17,14 @@ class AgentsConfig(AppConfig):
         from agents.memory import jobs as memory_jobs
         from agents.models import Trajectory
         from agents.proposals import jobs as proposal_jobs
+        from agents.replay import kept_texts
         from agents.training import jobs as training_jobs
         from agents.training import placing
         from agents.training.trained.stored import StoredWeights
         from annotations.campaigns.propose import proposing
         from annotations.corpus import store
         from annotations.jobs.running import NEEDS, RUNNERS
+        from annotations.releases import redacting
         from annotations.retention import kinds
 
         RUNNERS.update(live_jobs.RUNNERS)
@@ -35,6 +37,7 @@ class AgentsConfig(AppConfig):
         connection.at_connection = stored_endpoints.endpoint_named
         proposing.connections = stored_endpoints.names
         proposing.why_unreached = why_unreached
+        redacting.KEPT.append(kept_texts.kept_of)
         kinds.KINDS.extend(retention.KINDS)
         kinds.NAMED_JOBS.append(retention.jobs_of_models)
         store.USES.append((Trajectory.objects.of_conversation, "which runs have used"))

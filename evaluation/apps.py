@@ -18,20 +18,20 @@ class EvaluationConfig(AppConfig):
         from annotations.desk.discuss import mail
         from annotations.jobs import running as jobs
         from annotations.jobs import stopping
+        from annotations.releases import redacting
         from annotations.sample import project
         from evaluation import tasks
         from evaluation.explaining import jobs as explaining_jobs
         from evaluation.guard import forecasting
         from evaluation.judges import jobs as judging_jobs
         from evaluation.models import RiskLabel, Shard, Study
-        from evaluation.reviews import counting, noting, telling
+        from evaluation.reviews import counting, noting, said_of_texts, telling
         from evaluation.scores.of_recipes import of_recipe
         from evaluation.studies import placing, running, sample
         from evaluation.teaching import collecting
 
-        jobs.RUNNERS.update(forecasting.RUNNERS)
-        jobs.RUNNERS.update(judging_jobs.RUNNERS)
-        jobs.RUNNERS.update(explaining_jobs.RUNNERS)
+        for kind in (forecasting, judging_jobs, explaining_jobs):
+            jobs.RUNNERS.update(kind.RUNNERS)
         running.shard_task = tasks.run_shard
         stopping.watched = placing.somebody_waits
         counting.count_task = tasks.count_reviews
@@ -40,6 +40,7 @@ class EvaluationConfig(AppConfig):
         runs.study_of = Study.objects.newest_of
         runs.waits_for = lambda run: Shard.objects.filter(run=run).waits_text()
         lessons.collect = collecting.Teaching.lessons_of
+        redacting.KEPT.append(said_of_texts.said_of)
         judged.OF_STEPS.append((RiskLabel.objects.all(), "risk labels"))
         mail.SOURCES[telling.REVIEW.kind] = telling.REVIEW
         correcting.on_done.append(counting.wake_on_commit)

@@ -25,7 +25,9 @@ DAYS = (1, 7, 30)  # that a link may hold
 TEST_GOLD = "The gold of a test split is shown to nobody without an account: give people an account, or the file."
 _DAY = 86_400
 _SALT = "agents.replay.file_views.link"
-_KEPT = 300  # seconds for which a file that a link shows is kept, where it has at most so many bytes
+# Seconds for which a file that a link shows is kept, where it has at most so many bytes: long enough against those who
+# ask again and again, short enough for a verdict, a correction and a redaction to be seen.
+_KEPT = 10
 _SMALL = 4_000_000
 
 

@@ -1,12 +1,13 @@
 """Takes a private text out of a dataset; a record of it is kept, without the text."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Model, QuerySet
 
 from annotations.datasets.recorder_marks import CANDIDATES, moved, put_back, take_marks
 from annotations.datasets.records import StepRecord
@@ -21,6 +22,10 @@ from annotations.releases.privacy import map_strings, replacement, take_out
 from annotations.releases.scanning import PrivateText
 from annotations.sandbox import page_questions
 
+KEPT: list[Callable[[Conversation, str], Iterator[tuple[QuerySet, tuple[str, ...]]]]] = []
+"""What other apps keep that was made of a conversation (given with a text): rows, and the columns that may hold the
+text. They add theirs."""
+
 RedactedPlace = tuple[int | None, str]  # step (None: outside of steps) and instruction, value, page, …
 
 
@@ -29,9 +34,9 @@ def redact(dataset: Dataset, finding: PrivateText, user: Account) -> int:
     """Replace a found text wherever it stands in the conversations that hold it; how many places were changed.
 
     It is replaced in instructions, values, everything kept beside them and pages: a changed page is stored as a new
-    one, the steps that showed it show that, and its elements keep their ids. One Redaction is written per conversation,
-    step and place. Earlier releases and the annotations of campaigns stay as they are. Raises ValidationError where
-    taking the text out would change the elements of a page.
+    one, the steps that showed it show that, and its elements keep their ids; and in what runs, memory and judges have
+    kept of it. One Redaction is written per conversation, step and place. Earlier releases and the annotations of
+    campaigns stay as they are. Raises ValidationError where taking the text out would change the elements of a page.
     """
     total = 0
     for conversation in dataset.conversations.filter(pk__in=finding.conversations).select_related("website"):
@@ -72,6 +77,10 @@ class _TextRemover:
                 self._step(step)
         for file in SourceFile.objects.filter(conversation=self.conversation):
             self._file(file)
+        for kept_of in KEPT:
+            for rows, columns in kept_of(self.conversation, self.finding.text):
+                for row in rows.only("pk", *columns).iterator(chunk_size=100):
+                    self._columns(row, None, **dict.fromkeys(columns, "kept"))
         return self.counts
 
     def _out(self, place: RedactedPlace) -> Callable[[str], str]:
@@ -84,13 +93,13 @@ class _TextRemover:
 
         return out
 
-    def _columns(self, row: Conversation | Turn | Step, step: int | None, **places: str) -> None:
+    def _columns(self, row: Model, step: int | None, **places: str) -> None:
         """Take the text out of these columns of a row. `places`: column -> what its place is called."""
         before = {name: getattr(row, name) for name in places}
         after = {name: map_strings(value, self._out((step, places[name]))) for name, value in before.items()}
         self.counts = +self.counts
         if after != before:
-            type(row).objects.filter(pk=row.pk).update(**after)
+            type(row)._default_manager.filter(pk=row.pk).update(**after)
 
     def _turn(self, turn: Turn) -> None:
         text, found = take_out(turn.instruction, self.finding.text, replacement(self.finding.kind))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agents.models import LlmReply, MemorySnippet
 from annotations.corpus.exporting import export_dataset
 from annotations.corpus.importing import import_files
 from annotations.datasets.records import CandidateRecord
@@ -13,6 +14,7 @@ from annotations.models import Conversation, Dataset, Redaction, Snapshot, Step,
 from annotations.models.corpus.candidates import pack_candidates
 from annotations.releases.redacting import redact
 from annotations.releases.scanning import PrivateText, scan_dataset
+from evaluation.models import JudgeVerdict
 from tests import factories
 from tests.annotations.weblinx_folder import chat, tree, turns, write_demo
 
@@ -135,3 +137,31 @@ def test_what_is_remembered_holds_no_private_text(settings) -> None:
     (kept,) = Path(settings.VAR_DIR, "private-scans").glob(f"{conversation.dataset.pk}-*.json")
     assert "page:" in kept.read_text()
     assert EMAIL not in kept.read_text()
+
+
+def test_what_agents_and_judges_have_kept_of_it_is_redacted_too() -> None:
+    """An address stayed in the query of a replay, and in what a judge had said, after it was taken out of the data."""
+    conversation = conversation_with_email()
+    first = Step.objects.filter(turn__conversation=conversation).first()
+    trace = {"rank": {"query": f"Log in as {EMAIL}"}, "plan": {"prompt": [{"content": EMAIL}], "tokens": 7}}
+    trajectory = factories.make_trajectory(conversation=conversation)
+    acted = trajectory.steps.order_by("seq").first()
+    other = factories.make_trajectory(
+        trajectory.run, factories.make_conversation(dataset=conversation.dataset)
+    ).steps.first()
+    type(acted).objects.filter(pk__in=[acted.pk, other.pk]).update(trace=trace)
+    type(acted).objects.filter(pk=acted.pk).update(value=EMAIL)
+    of_first = {"step": first, "conversation": conversation, "encoder": "e", "embedding": [0.0] * 384}
+    snippet = MemorySnippet.objects.create(text=f"TYPE {EMAIL}", **of_first)
+    reply = LlmReply.objects.create(key="k", model="m", request={"prompt": f"Mail: {EMAIL}"}, reply={"text": "CLICK"})
+    said = JudgeVerdict.objects.create(trajectory=trajectory, judge="rules", said=f"It typed {EMAIL}.")
+    redact(conversation.dataset, found(conversation.dataset), factories.make_user())
+    for row in (acted, snippet, reply, said):
+        row.refresh_from_db()
+    kept = json.dumps([acted.value, acted.trace, snippet.text, reply.request, said.said])
+    assert EMAIL not in kept
+    assert acted.trace["plan"]["tokens"] == 7
+    assert kept.count(acted.value) == 6, "what stands in its place is the same all over"
+    assert Redaction.objects.filter(conversation=conversation, place="kept").get().count == 6
+    other.refresh_from_db()
+    assert other.trace == trace, "another conversation is redacted where it holds the text itself"
