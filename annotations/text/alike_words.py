@@ -24,19 +24,20 @@ class Word:
     key: str
 
 
-@lru_cache(maxsize=256)  # the texts of a conversation are compared with one another again and again
+@lru_cache(maxsize=2048)  # the texts of a conversation are compared with one another again and again
 def placed_words(text: str) -> tuple[Word, ...]:
     return tuple(Word(m[0], m.start(), m.end(), _key(m[0])) for m in _WORD.finditer(text))
 
 
-def informative(text: str) -> list[Word]:
+@lru_cache(maxsize=2048)
+def informative(text: str) -> tuple[Word, ...]:
     """The words that carry information: neither stop words nor single letters. A stop word with a capital letter within
     a sentence is a name, as "May" or "US", and counts."""
-    return [
+    return tuple(
         word
         for word in placed_words(text)
         if (len(word.key) > 1 or word.key.isdigit()) and (word.key not in NOT_INFORMATIVE or _is_name(word, text))
-    ]
+    )
 
 
 def alike(a: str, b: str) -> bool:
@@ -56,8 +57,11 @@ def alike(a: str, b: str) -> bool:
 class SaidWords:
     """A set of words that contains a key when one of its words is a form of the same word."""
 
-    def __init__(self, said: Iterable[Word]) -> None:
+    def __init__(self, said: Iterable[Word] = ()) -> None:
         self._by_beginning: dict[str, set[str]] = {}
+        self.add(said)
+
+    def add(self, said: Iterable[Word]) -> None:
         for word in said:
             self._by_beginning.setdefault(word.key[:3], set()).add(word.key)
 

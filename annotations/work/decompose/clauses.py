@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from annotations.text.alike_words import SaidWords, Word, placed_words
-from annotations.work.decompose.spoken import SpokenPart, is_short, said_share
+from annotations.work.decompose.spoken import SpokenPart, SpokenParts, is_short, said_share
 
 SAID = 0.5  # share of its informative words that one part says, from which the clause is asked for
 SAID_TOGETHER = 0.8  # the same over all parts of the task, as people divide one clause among two parts
@@ -149,11 +149,12 @@ def covered(tasks: Sequence[RecordedTask], said: Mapping[int, str]) -> list[list
     one, asks for it again; a clause that only a part of another task asks for is uncovered: its steps are not there.
     """
     order = dict.fromkeys(step for task in tasks for step in task.parts if step in said)
-    spoken = {step: SpokenPart(said[step], clause_spans(said[step])) for step in order}
+    spoken = SpokenParts({step: SpokenPart(said[step], clause_spans(said[step])) for step in order})
     found = [[Clause(a, b, task.instruction[a:b]) for a, b in clause_spans(task.instruction)] for task in tasks]
     own = [[step for step in task.parts if step in said] for task in tasks]
     standing = [
-        _standing(clauses, {step: spoken[step] for step in steps}) for clauses, steps in zip(found, own, strict=True)
+        _standing(clauses, {step: spoken.of_step[step] for step in steps})
+        for clauses, steps in zip(found, own, strict=True)
     ]
     return [
         [_asked(clause, one, spoken, steps) for clause, one in zip(clauses, chosen, strict=True)]
@@ -188,21 +189,20 @@ def _best(own: Mapping[int, SpokenPart], clause: str, *, anew: bool) -> int | No
     return max(enough, key=lambda step: enough[step], default=None)
 
 
-def _asked(clause: Clause, standing: int | None, spoken: Mapping[int, SpokenPart], own: Sequence[int]) -> Clause:
+def _asked(clause: Clause, standing: int | None, spoken: SpokenParts, own: Sequence[int]) -> Clause:
     """The clause with the parts that ask for it, in order; one that asks for it twice comes twice. A part of another
     task has to say all of it: tasks differ in one word ("Order cetirizine at Bridge Chemist"). One of its own task asks
     for it again with a piece of it, too, which the part that stands for it says as well."""
-    short = is_short(clause.text)
+    parts, short = spoken.of_step, is_short(clause.text)
     again = [
         step
-        for step, part in spoken.items()
+        for step, part in spoken.near(clause.text)
         if part.repeats(clause.text, alone=step == standing or (short and step not in own))
         and (step in own or part.share(clause.text) == 1.0)
     ]
     if standing is not None:
         others = [step for step in own if step != standing and step not in again]
-        again += [step for step in others if spoken[step].echoes(clause.text, spoken[standing])]
+        again += [step for step in others if parts[step].echoes(clause.text, parts[standing])]
     if standing is None:
         return replace(clause, parts=tuple(again) if len(again) > 1 else ())
-    order = {step: place for place, step in enumerate(spoken)}
-    return replace(clause, parts=tuple(sorted([standing, *again], key=lambda step: order[step])))
+    return replace(clause, parts=tuple(sorted([standing, *again], key=spoken.places.__getitem__)))

@@ -6,6 +6,7 @@ nobody's, a number or name is another, or all words run backwards.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -124,19 +125,26 @@ class AskedFor:
     def _is_backwards(self, text: str) -> bool:
         words = [word.key for word in placed_words(text)]
         backwards = set(pairwise(words[::-1]))
-        for there, pairs in self._orders if len(words) >= RUN else ():
-            if len(backwards & pairs) < RUN - 1:  # quickly told for nearly all
-                continue
+        near = Counter(place for pair in backwards for place in self._following.get(pair, ()))
+        for place in (place for place, count in near.items() if count >= RUN - 1):  # of nearly all tasks none
+            there = self._orders[place]
             in_reverse = in_order(words[::-1], there)
             if in_reverse > RUN and in_reverse > len(words) / 2 and in_reverse >= BACKWARDS * in_order(words, there):
                 return True
         return False
 
     @cached_property
-    def _orders(self) -> list[tuple[list[str], frozenset[tuple[str, str]]]]:
-        """The words of each task, and which of them follow which."""
-        orders = ([word.key for word in placed_words(task)] for task in self.tasks)
-        return [(words, frozenset(pairwise(words))) for words in orders]
+    def _orders(self) -> list[list[str]]:
+        return [[word.key for word in placed_words(task)] for task in self.tasks]
+
+    @cached_property
+    def _following(self) -> dict[tuple[str, str], list[int]]:
+        """Two words, the second after the first: the places of the tasks in which they stand."""
+        found: dict[tuple[str, str], list[int]] = {}
+        for place, words in enumerate(self._orders):
+            for pair in {*pairwise(words)}:
+                found.setdefault(pair, []).append(place)
+        return found
 
 
 def _pieces(word: Word) -> tuple[Word, ...]:

@@ -4,8 +4,10 @@ Each clause of the source takes the words that say it out of one part. What near
 asks for it once more, so that two tasks may honestly have one clause, or two that are nearly alike.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice, pairwise
+from math import ceil
 
 from annotations.text.alike_words import SaidWords, Word, informative, placed_words
 
@@ -25,6 +27,7 @@ class SpokenPart:
         self._all = SaidWords(self.words)
         self._placed = _compared(self.words)
         self._compared = [word.key for word in self._placed]
+        self.keys = frozenset(self._compared)
         starts = [start for start, _ in spans[1:]]
         bounds = [0, *(sum(word.start < start for word in self._placed) for start in starts)]
         self._pieces = [range(a, b) for a, b in pairwise([*bounds, len(self._compared)]) if a < b]
@@ -57,7 +60,7 @@ class SpokenPart:
         """Whether words that stand for no clause say this one. Words that stand for one of which the part has less do
         not count as taken. `alone`: a passage has to say it and nothing else."""
         wanted = _keys(clause)
-        if not _has_most(self._compared, wanted):
+        if not _has_most(self.keys, wanted):
             return False
         taken = self._words_taken(self.share(clause))
         if not alone:
@@ -128,9 +131,32 @@ class SpokenPart:
         return found[::-1]
 
 
+class SpokenParts:
+    """The parts of a session by their first steps, in order, and by their words: each clause is compared with the few
+    that may say it, as of 200 turns nearly all pairs have nothing in common."""
+
+    def __init__(self, parts: Mapping[int, SpokenPart]) -> None:
+        self.of_step = parts
+        self.places = {step: place for place, step in enumerate(parts)}
+        self._having: dict[str, list[int]] = {}
+        for step, part in parts.items():
+            for key in part.keys:
+                self._having.setdefault(key, []).append(step)
+
+    def near(self, clause: str) -> Iterator[tuple[int, SpokenPart]]:
+        """The parts that may repeat a clause, in order: one that lacks few enough of its words has one of any that are
+        more than those, of which the rarest are looked up."""
+        wanted = _keys(clause)
+        most_lacking = len(wanted) - ceil(REPEATED * len(wanted))
+        having = sorted((self._having.get(key, []) for key in wanted), key=len)[: most_lacking + 1]
+        steps = {step for those in having for step in those}
+        near = (step for step in steps if _has_most(self.of_step[step].keys, wanted))
+        return ((step, self.of_step[step]) for step in sorted(near, key=self.places.__getitem__))
+
+
 def said_share(clause: str, said: SaidWords) -> float:
     """The share of a clause's informative words, or of all where it has none, that are among those said."""
-    words = informative(clause) or list(placed_words(clause))
+    words = informative(clause) or placed_words(clause)
     return sum(word.key in said for word in words) / len(words) if words else 1.0
 
 
@@ -139,7 +165,8 @@ def is_short(clause: str) -> bool:
     return len(placed_words(clause)) < FEW_WORDS
 
 
-def _keys(text: str) -> list[str]:
+@lru_cache(maxsize=1024)  # clauses are compared with every part that may say them
+def _keys(text: str) -> Sequence[str]:
     return [word.key for word in _compared(placed_words(text))]
 
 
@@ -148,10 +175,10 @@ def _compared(words: Iterable[Word]) -> list[Word]:
     return list(islice((word for word in words if word.key not in JOINING), MOST_WORDS))
 
 
-def _has_most(there: Sequence[str], wanted: Sequence[str]) -> bool:
+def _has_most(there: Collection[str], wanted: Sequence[str]) -> bool:
     """Whether nearly all words are there, in whatever order: quickly told."""
-    known = set(there)
-    return bool(wanted) and sum(key in known for key in wanted) >= REPEATED * len(wanted)
+    known = there if isinstance(there, frozenset) else frozenset(there)
+    return bool(wanted) and sum(map(known.__contains__, wanted)) >= REPEATED * len(wanted)
 
 
 def _says_again(there: Sequence[str], wanted: Sequence[str]) -> bool:

@@ -21,13 +21,16 @@ def check_rewrites(parts: Sequence[PartText]) -> list[Warned]:
     """Warnings about the rewrites of all parts, in order; parts that have none yet are passed over."""
     source = AskedFor([part.instruction for part in parts], [value for part in parts for value in part.values])
     found: list[Warned] = []
+    said, telling = SaidWords(), SaidWords()  # all words of the turns so far, and those that carry information
     for place, part in enumerate(parts):
         earlier = parts[:place]
+        said.add(placed_words(part.rewrite))
         if part.rewrite.strip():
             if why := source.lacks(part.rewrite, may_refer=True):
                 found.append(Warned(part.step, "rewrite", INVENTED, f"Turn {place + 1}: {why}"))
             lost = _lost_values(part, earlier)
-            found += lost + _unsaid(part, earlier, lost) + _unchanged(part, earlier) + _unmarked(part, earlier)
+            found += lost + _unsaid(part, said, lost) + _unchanged(part, telling) + _unmarked(part, earlier)
+        telling.add(informative(part.rewrite))
         found += _mentions(part, place, parts)
     return found + check_said_again(parts)
 
@@ -43,10 +46,9 @@ def _lost_values(part: PartText, earlier: Sequence[PartText]) -> list[Warned]:
     return found
 
 
-def _unsaid(part: PartText, earlier: Sequence[PartText], lost: Iterable[Warned]) -> list[Warned]:
+def _unsaid(part: PartText, said: SaidWords, lost: Iterable[Warned]) -> list[Warned]:
     """Warn of runs of words that the instruction says and neither the rewrite nor an earlier turn does; of one that it
-    says twice once, in whatever case."""
-    said = SaidWords(word for p in (*earlier, part) for word in placed_words(p.rewrite))
+    says twice once, in whatever case. `said`: the words of these."""
     told = [warned.span for warned in lost if warned.span]
     runs: list[list[Word]] = [[]]
     for word in informative(part.instruction):  # empty words neither break a run nor begin one
@@ -70,11 +72,11 @@ def _unsaid(part: PartText, earlier: Sequence[PartText], lost: Iterable[Warned])
     ]
 
 
-def _unchanged(part: PartText, earlier: Sequence[PartText]) -> list[Warned]:
-    """Warn of a rewrite that reads as its instruction although an earlier turn is about the same."""
+def _unchanged(part: PartText, before: SaidWords) -> list[Warned]:
+    """Warn of a rewrite that reads as its instruction although an earlier turn is about the same. `before`: the words
+    of those."""
     if [word.key for word in placed_words(part.rewrite)] != [word.key for word in placed_words(part.instruction)]:
         return []
-    before = SaidWords(word for p in earlier for word in informative(p.rewrite))
     shared = [word for word in informative(part.rewrite) if word.key in before]
     names = list(dict.fromkeys(f"“{word.text}”" for word in shared))[:3]
     if not shared:
