@@ -54,7 +54,7 @@ MOST: dict[str, int] = {
     "MemorySnippet": 1,
     "PageDictionary": 1,
     "Part": 5,
-    "Project": 45,
+    "Project": 44,
     "PromptPack": 1,
     "Proposal": 3,
     "Rationale": 1,

@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_POST
 
 from agents.models import AskedAction, CannotDrive, Drive, Trajectory
-from agents.models.talking import MOST_SAID
+from agents.models.talking import ENDED, MOST_SAID
 from agents.runs import events
 from annotations.access import rules
 from annotations.access.json_input import BadJson, parse_json
@@ -49,7 +49,8 @@ def _done(said: dict[str, Any], found: Trajectory, user: Account) -> Drive:
         return Drive.objects.take(found, user, state)
     row = found.drives.open().select_related("person", "trajectory__run__created_by").defer("picture").first()
     if row is None or found.run.is_over:
-        raise CannotDrive("The agent drives: nobody has stopped it.")
+        over = found.last_words()
+        raise CannotDrive(ENDED.format(over) if over else "The agent drives: nobody has stopped it.")
     if said["do"] == "beat":
         row.beat(said["token"])
     elif said["do"] == "back":

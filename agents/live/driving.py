@@ -51,6 +51,9 @@ class Drives:
         drive.refresh_from_db(fields=["said", "is_content"])
         if drive.is_content is not None:
             episode.by_hand = True  # the agent does nothing more
+            self.browsers.held.pop(environment, None)
+            with self.browsers.fenced():
+                HeldStep.objects.withdraw(episode.trajectory)
             self.given_up.append(ended(environment, episode, drive.verdict, float(drive.is_content)))
         elif drive.said:
             with self.browsers.fenced():

@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from agents.models.guarding import CannotDecide, HeldStep
-from agents.models.talking import CannotDrive, Talked
+from agents.models.talking import ENDED, CannotDrive, Talked
 from agents.models.trajectories import Trajectory
 from annotations.environment import env_number
 from annotations.models import Operation
@@ -62,6 +62,10 @@ class DriveQuerySet(LeaseQuerySet["Drive"]):
         """Drives in which the user said something, or ended the conversation; the last one first."""
         return self.exclude(said="", is_content=None).select_related("person").defer("picture").order_by("-pk")
 
+    def last_words(self) -> Self:
+        """Drives in which the user has ended the conversation: the worker that has its browser may not know it yet."""
+        return self.filter(is_content__isnull=False).select_related("person").defer("picture")
+
     def wait_for(self, trajectory: Trajectory, waits: str, question: str) -> None:
         """The agent waits for its user, who began the conversation; where somebody has stopped it, they go first."""
         if not self.open().filter(trajectory=trajectory).exists():
@@ -80,6 +84,8 @@ class DriveQuerySet(LeaseQuerySet["Drive"]):
             raise CannotDrive("The episode is over.")
         row = self.open().filter(trajectory=trajectory).select_for_update(of=("self",)).first()
         if row is None:
+            if said := trajectory.last_words():
+                raise CannotDrive(ENDED.format(said))
             row = self.model(trajectory=trajectory, shows=shows)
         row.check_free(user)
         is_own = row.person_id == user.pk and row.is_leased

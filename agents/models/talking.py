@@ -11,6 +11,9 @@ from annotations.models.accounts.projects import Account
 MOST_SAID = 2_000  # characters of one instruction or answer
 
 
+ENDED = "The conversation is over: {}."
+
+
 class CannotDrive(ValueError):
     """A person cannot do this with the episode; the message says why."""
 

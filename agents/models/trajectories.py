@@ -170,6 +170,13 @@ class Trajectory(models.Model):
         """Whether further steps may come, so that nobody knows yet how many it will have."""
         return self.has_own_steps and self.state != self.State.DONE and not self.run.is_over
 
+    def last_words(self) -> str:
+        """How its user has ended the conversation, of one that a person types: no worker may have heard it yet. ""
+        where nobody has."""
+        typed = self.run.dataset.is_live and self.conversation.extra.get("typed")
+        row = self.drives.last_words().first() if typed else None
+        return row.verdict.removeprefix("ended: ") if row else ""
+
     def driven(self) -> dict[str, Any] | None:
         """The person who has stopped the agent, as the replay page reads it; None where nobody has."""
         may = self.run.dataset.is_live and not self.run.is_over

@@ -21,6 +21,8 @@ SHOWN_APART = {("rank", "top"), ("recall", "snippets")}
 def progress(trajectory: Trajectory, steps: list[dict[str, Any]], *, gold: bool) -> dict[str, Any]:
     """What viewers ask for again and again: the trajectory's state and counts around its `steps` (from `rows`).
     `turns`: the outline of an episode, which grows; null for recorded conversations."""
+    ends = trajectory.last_words() if gold and trajectory.may_grow else ""
+    held = trajectory.held_steps.waiting().first() if gold and not ends else None
     return {
         "turns": trajectory.outline() if trajectory.has_own_steps else None,
         "trajectory": trajectory.pk,
@@ -30,7 +32,8 @@ def progress(trajectory: Trajectory, steps: list[dict[str, Any]], *, gold: bool)
         "step_count": trajectory.step_count,
         "stored": trajectory.steps.count(),
         "steps": steps,
-        "held": row.shown if gold and (row := trajectory.held_steps.waiting().first()) else None,
+        "ends": ends,
+        "held": held.shown if held else None,
         "drive": trajectory.driven() if gold else None,
         "kept": trajectory.kept() if gold else None,
     }

@@ -108,6 +108,29 @@ def test_only_its_user_speaks_and_only_when_the_agent_stands_still(project: Proj
     assert does(ada, "say", token=token, said="Again.").status_code == 409
 
 
+def test_a_conversation_that_its_user_has_ended_says_so_before_a_worker_hears_it_and_nobody_takes_it_over(
+    project: Project,
+) -> None:
+    ada = factories.make_user(Role.ADMIN, project, username="ada")
+    found = Trajectory.objects.get(pk=begin(project, ada).json()["id"])
+    Drive.objects.wait_for(found, "turn", "")
+    Drive.objects.get().stand({"names": []}, b"\xff\xd8")
+    steps = partial(client_of(ada).get, f"/api/trajectories/{found.pk}/steps/")
+    assert steps().json()["ends"] == ""
+    token = drives(found, ada, "pause").json()["token"]
+    assert drives(found, ada, "not content", token=token).status_code == 200
+    assert steps().json()["ends"] == "ada got not all that they asked for"
+    bo = factories.make_user(Role.REVIEWER, project, username="bo")
+    for user, what in product((ada, bo), ("pause", "take", "say", "content")):
+        answer = drives(found, user, what, token=token, said="And the basket.")
+        assert answer.status_code == 409
+        assert answer.json()["error"] == "The conversation is over: ada got not all that they asked for."
+    row = Drive.objects.get()
+    assert (row.said, row.is_content) == ("", False)
+    again = begin(project, ada, words="Find another.")
+    assert (again.status_code, again.json()["id"]) == (201, Trajectory.objects.latest("pk").pk)
+
+
 @pytest.mark.parametrize("how", ["pause", "take"])
 def test_who_takes_over_somebody_elses_conversation_neither_speaks_nor_ends_it(project: Project, how: str) -> None:
     ada = factories.make_user(Role.ADMIN, project, username="ada")

@@ -12,6 +12,7 @@ from agents.live import running
 from agents.models import Drive, Trajectory, TrajectoryStep
 from agents.types import Action, Decision, Observation
 from annotations.models import Project, Role
+from annotations.models.accounts.projects import Account
 from evaluation.studies.taking_part.talking import talk
 from tests import factories
 
@@ -50,6 +51,15 @@ def _obliging(monkeypatch) -> None:
 def say(page: Page, words: str) -> None:
     page.get_by_label("Say as the user").fill(words)
     page.keyboard.press("Enter")
+
+
+def waiting_talk(user: Account, project: Project) -> Trajectory:
+    """A conversation whose agent waits for its user; no worker is there."""
+    episode = talk(user, project, "grounded", "nordline", "Show me the Timetable.").trajectory
+    Drive.objects.wait_for(episode, "turn", "")
+    window = {"url": "https://nordline.example/", "instruction": "Wave.", "width": 40, "height": 30}
+    Drive.objects.get().stand(window | {"fields": [], "names": []}, b"\xff\xd8")
+    return episode
 
 
 @pytest.mark.slow
@@ -142,14 +152,30 @@ def test_who_acts_while_the_agent_waits_for_words_says_them_when_they_are_done(
     assert TrajectoryStep.objects.latest("seq").outcome == "ended: ada got all that they asked for"
 
 
+def test_who_has_ended_it_is_told_so_at_once_and_offered_nothing_more(
+    app_server, page: Page, sign_in, project: Project
+) -> None:
+    ada = factories.make_user(Role.ADMIN, project, username="ada")
+    sign_in(ada)
+    episode = waiting_talk(ada, project)
+    page.goto(app_server.url(f"/trajectories/{episode.pk}/"))
+    page.get_by_role("button", name="All was done").click()
+    drive = page.locator("#drive")
+    expect(drive).to_contain_text("The conversation is over")
+    expect(drive).to_contain_text("ada got all that they asked for")
+    expect(drive.get_by_role("button")).to_have_count(0)
+    expect(page.locator(".converse")).to_be_hidden()
+    expect(page.locator("#live")).to_have_text("ended")
+    page.locator("#film").click()
+    page.keyboard.press("t")
+    expect(page.locator("#said")).to_have_text("The conversation is over: ada got all that they asked for.")
+
+
 def test_whoever_else_takes_over_can_neither_speak_nor_end_it_and_hands_it_back_to_its_user(
     app_server, page: Page, sign_in, project: Project
 ) -> None:
     ada = factories.make_user(Role.ADMIN, project, username="ada")
-    episode = talk(ada, project, "grounded", "nordline", "Show me the Timetable.").trajectory
-    Drive.objects.wait_for(episode, "turn", "")
-    window = {"url": "https://nordline.example/", "instruction": "Wave.", "width": 40, "height": 30}
-    Drive.objects.get().stand(window | {"fields": [], "names": []}, b"\xff\xd8")
+    episode = waiting_talk(ada, project)
     sign_in(factories.make_user(Role.REVIEWER, project, username="bo"))
     page.goto(app_server.url(f"/trajectories/{episode.pk}/"))
     drive = page.locator("#drive")

@@ -5,6 +5,7 @@ A person has one of them under way at a time in a project: who asks meanwhile is
 """
 
 import dataclasses
+from collections.abc import Collection
 from typing import NamedTuple
 
 from django.db import transaction
@@ -32,11 +33,9 @@ class Begun(NamedTuple):
     is_new: bool
 
 
-def own_episodes(user: Account, project: Project) -> TrajectoryQuerySet:
-    """The trajectories of this person's studies that are not over and not being cancelled. In a transaction, which
-    locks the project: who begins twice at once begins one after the other."""
-    Project.objects.select_for_update().get(pk=project.pk)
-    own = project.studies.filter(created_by=user, cancel_requested=False)
+def own_episodes(user: Account, projects: Collection[int]) -> TrajectoryQuerySet:
+    """The trajectories of this person's studies in these projects that are not over and not being cancelled."""
+    own = Study.objects.filter(project__in=projects, created_by=user, cancel_requested=False)
     rows = Trajectory.objects.filter(run__studies__in=own, run__state__in=Run.OPEN)
     return rows.filter(state__in=[Trajectory.State.WAITING, Trajectory.State.RUNNING]).order_by("-pk")
 
@@ -49,7 +48,8 @@ def show(user: Account, project: Project, goal: ShownGoal) -> Begun:
     rules.require_gold(user, project, goal.split)
     with transaction.atomic():
         shown = Drive.objects.open().filter(person=user, shows=True)
-        own = own_episodes(user, project).filter(run__recipe_name=RECIPE.name, drives__in=shown).first()
+        Project.objects.select_for_update().get(pk=project.pk)  # who begins twice at once begins one after the other
+        own = own_episodes(user, [project.pk]).filter(run__recipe_name=RECIPE.name, drives__in=shown).first()
         if own is not None:
             return Begun(own, is_new=False)
         conversation = goal.kept(project)

@@ -3,10 +3,14 @@
 They have one such conversation under way at a time in a project: who asks meanwhile is led back to it.
 """
 
+from collections.abc import Collection
+
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 
 from agents.cookbook import saved
 from agents.live.showing import ShownGoal
+from agents.models import Drive, Trajectory
 from agents.recipes.literature import Recipe
 from agents.stages.registry import planner_of
 from annotations.access import rules
@@ -27,6 +31,12 @@ def acts(recipe: Recipe) -> bool:
     return not planner_of(recipe).ranks_only
 
 
+def under_way(user: Account, projects: Collection[int]) -> Trajectory | None:
+    """The conversation of this person's in one of these projects that they have not ended; None where there is none."""
+    ended = Drive.objects.last_words().filter(trajectory=OuterRef("pk"))
+    return own_episodes(user, projects).filter(~Exists(ended), conversation__extra__typed=True).first()
+
+
 def talk(user: Account, project: Project, recipe: str, website: str, words: str, agent: TalkedAgent = AS_FITS) -> Begun:
     """The episode in which the agent of a recipe does what this person says; `agent`: what else is chosen of it. Raises
     PermissionDenied, and ValueError with a sentence."""
@@ -38,7 +48,8 @@ def talk(user: Account, project: Project, recipe: str, website: str, words: str,
         raise ValueError(f"{recipe} ranks elements and plans no action: choose an agent that does something")
     preset, changes = asked.preset, agent.changes(user, asked)
     with transaction.atomic():
-        own = own_episodes(user, project).filter(conversation__extra__typed=True).first()
+        Project.objects.select_for_update().get(pk=project.pk)  # who begins twice at once begins one after the other
+        own = under_way(user, [project.pk])
         if own is not None:
             return Begun(own, is_new=False)
         conversation = goal.kept(project)

@@ -2,7 +2,7 @@
 // The database is the truth: of several people one decides, and the others are told who did.
 import { make } from "../shared/elements.js";
 import { call } from "../shared/server.js";
-import { OPERATIONS } from "./drive.js";
+import { OPERATIONS } from "./window.js";
 
 /**
  * @typedef {{

@@ -142,6 +142,7 @@ export class LiveFeed {
     if (!this.tried) return this.onStatus("connecting…", "running");
     if (!this.open) return this.onStatus("reconnecting…, polling", "warn");
     if (store.state === "done") return this.onStatus("as it was decided", "running");
+    if (store.ends) return this.onStatus("ended", "done");
     if (store.awaits === "agent") return this.onStatus("live · loading the agent", "running");
     if (store.awaits === "worker") return this.onStatus(`live · ${store.waits || "waits for a worker"}`, "running");
     if (store.waits) return this.onStatus(`live · ${store.waits}`, "running");

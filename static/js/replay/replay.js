@@ -291,13 +291,14 @@ function showDrive() {
     grows,
     awaits: store.awaits,
     waits: store.waits,
+    ends: store.ends,
     steps: store.rows.size,
     byPeople: store.byPeople,
     atEnd: following || current > store.complete,
     kept: store.kept,
   });
-  talk?.show(store.drive, grows, store.awaits ? store.awaited : sentence(store.waits));
-  if (!grows || !data.decides || !data.gold) return;
+  talk?.show(store.drive, grows && !store.ends, store.awaits ? store.awaited : sentence(store.waits));
+  if (!grows || store.ends || !data.decides || !data.gold) return;
   for (const [spec, label, run] of drive.commands) bind(spec, label, run, { group: "Who drives" });
 }
 

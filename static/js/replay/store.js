@@ -13,6 +13,7 @@ import { call } from "../shared/server.js";
  *   stored: number,
  *   turns?: TurnOutline[] | null,
  *   waits?: string,
+ *   ends?: string,
  *   held?: import("./held.js").Held | null,
  *   drive?: import("./drive.js").Drive | null,
  *   kept?: import("./drive.js").Kept | null,
@@ -20,11 +21,13 @@ import { call } from "../shared/server.js";
  */
 /**
  * An episode as its bar tells it. `awaits`: what must come before the agent drives; `waits`: for a worker, in words;
- * `atEnd`: nothing earlier is looked at; `kept`: as a demonstration.
+ * `ends`: how its user has ended it, though it is not stored yet; `atEnd`: nothing earlier is looked at; `kept`: as a
+ * demonstration.
  * @typedef {{
  *   grows: boolean,
  *   awaits: string,
  *   waits: string,
+ *   ends: string,
  *   steps: number,
  *   byPeople: number,
  *   atEnd: boolean,
@@ -39,6 +42,7 @@ const AWAITED = {
   worker: "Waits for a worker, which opens the browser.",
   agent: "The agent is being loaded; then the browser opens.",
   step: "This step is not decided yet: its page is shown then.",
+  end: "The conversation is over. What its user said of it is stored as its last step when a worker closes the browser.",
 };
 const KEPT_DETAILS = 80;
 const VIEW_SECONDS = 240; // signed page addresses live for at least five minutes
@@ -62,7 +66,7 @@ export class ReplayStore {
     this.rows = new Map();
     /** @type {Map<number, StepView>} */
     this.views = new Map();
-    this.state = this.runState = this.waits = "";
+    this.state = this.runState = this.waits = this.ends = "";
     /** @type {import("./held.js").Held | null} */
     this.held = null;
     /** @type {import("./drive.js").Drive | null} */
@@ -96,12 +100,12 @@ export class ReplayStore {
 
   /** What is waited for before the first step is decided, in words that stay true: since when, the bar above says. */
   get awaited() {
-    return AWAITED[this.awaits || "step"];
+    return AWAITED[this.ends ? "end" : this.awaits || "step"];
   }
 
   /** Take stored steps and the state; returns the sequence numbers that are new. Of an episode `turns` tells how many
    * steps there are by now; where they are fewer than before, it has begun anew, and what was known is forgotten. @param {StoredSteps} stored */
-  merge({ state, run_state: runState, waits, steps, stored, turns, held, drive, kept }) {
+  merge({ state, run_state: runState, waits, ends, steps, stored, turns, held, drive, kept }) {
     if (turns) {
       this.#lay(turns);
       if (stored < this.rows.size) {
@@ -118,6 +122,7 @@ export class ReplayStore {
     this.state = state;
     this.runState = runState;
     this.waits = waits ?? "";
+    this.ends = ends ?? "";
     this.held = held ?? null;
     this.drive = drive ?? null;
     this.kept = kept ?? null;
