@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from django.db import models
-from django.db.models import Avg, BooleanField, Case, Count, Min, Q, Sum, When
+from django.db.models import Avg, BooleanField, Case, Count, F, Min, Q, Sum, When
 from django.db.models.fields.json import KT
 from django.db.models.functions import Coalesce
 from django.urls import reverse
@@ -66,8 +66,8 @@ class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
         return decided or waiting.in_order().first() or self.in_order().first()
 
     def with_results(self) -> Self:
-        """Trajectories with their number of stored steps, accuracies and the place of the first failure. It reads every
-        step: for one page of a list."""
+        """Trajectories with their number of stored steps, accuracies and the place of the first failure; `lost`: its
+        browser was, which its last step has as error and outcome. It reads every step: for one page of a list."""
         return self.select_related("conversation__website").annotate(
             done=Count("steps"),
             right_elements=Count("steps", filter=Q(steps__element_correct=True)),
@@ -75,6 +75,7 @@ class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
             right_steps=Count("steps", filter=Q(steps__success=True)),
             first_failure=Min("steps__seq", filter=Q(steps__success=False, steps__step__isnull=False)),
             errors=Count("steps", filter=~Q(steps__error="")),
+            lost=Count("steps", filter=~Q(steps__error="") & Q(steps__outcome=F("steps__error"))),
             reward=Sum("steps__reward"),
         )
 
