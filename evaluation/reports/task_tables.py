@@ -205,12 +205,21 @@ class StudyTasks:
         self.user, self.study = user, study
         found = study.runs.select_related("dataset").order_by("pk")
         self.runs = [run for run in found if run.dataset.live.get("environment") in MINIWOB]
-        asked = set(",".join(query.getlist("runs")).split(","))
+        asked = {name.strip() for name in ",".join(query.getlist("runs")).split(",")} - {""}
+        self.unknown = sorted(asked - {str(run.pk) for run in self.runs})
+        self.left_out = max(len(asked) - len(self.unknown) - MOST_RUNS, 0)
         self.chosen = ([run for run in self.runs if str(run.pk) in asked] or self.runs)[:MOST_RUNS]
 
     @cached_property
     def table(self) -> TasksBesidePublished:
         return TasksBesidePublished(self.chosen, self._seen)
+
+    @property
+    def problem(self) -> str:
+        """What of the query cannot be shown, in a sentence; "" where all can."""
+        if self.unknown:
+            return f"No such runs of MiniWoB++ in this study: {', '.join(self.unknown)[:200]}."
+        return f"Up to {MOST_RUNS} runs are shown: {self.left_out} more were asked for." if self.left_out else ""
 
     @property
     def hidden(self) -> bool:

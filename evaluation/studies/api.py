@@ -200,6 +200,8 @@ class StudyViewSet(StartsWork, MetricsMixin, ReadOnlyViewSet):
     def tasks(self, request: Request, pk: str) -> Response:
         """Its live runs on MiniWoB++ task by task, beside published numbers."""
         found = StudyTasks(request.user, self.get_object(), request.query_params)
+        if found.problem:
+            raise ValidationError({"runs": [found.problem]})
         return Response(StudyTasksSerializer(found).data)
 
     @extend_schema(

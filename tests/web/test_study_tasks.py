@@ -103,10 +103,27 @@ def test_at_most_four_runs_stand_beside_each_other_and_can_be_chosen(goals: Data
         study.runs.add(run)
         keys.append(run.pk)
     assert [one["run"] for one in told(study)["runs"]] == keys[:4]
-    assert [one["run"] for one in told(study, f"?runs={keys[4]},{keys[0]},x")["runs"]] == [keys[0], keys[4]]
+    assert [one["run"] for one in told(study, f"?runs={keys[4]},{keys[0]}")["runs"]] == [keys[0], keys[4]]
     page = source(study_client(study).get(f"/studies/{study.pk}/tasks/?runs={keys[5]}&runs={keys[4]}"))
     assert page.count("checked") == 2
     assert page.count('type="checkbox"') == 6
+
+
+@pytest.mark.parametrize("runs", ["abc", "0", "1,abc"])
+def test_runs_that_are_not_there_are_refused_and_the_page_says_so(study: Study, runs: str) -> None:
+    found = study_client(study)
+    answer = found.get(f"/api/studies/{study.pk}/tasks/?runs={runs}")
+    assert answer.status_code == 400
+    assert "No such runs" in answer.json()["runs"][0]
+    assert "No such runs" in source(found.get(f"/studies/{study.pk}/tasks/?runs={runs}"))
+
+
+def test_only_an_episode_whose_browser_was_lost_is_called_so(goals: Dataset) -> None:
+    run = played(goals, {"click-test": [0, 0]})
+    failed, lost = run.trajectories.in_order()
+    failed.steps.update(error="the prompt is too long", outcome="ended: the agent had no action")
+    lost.steps.update(error="the browser was lost", outcome="the browser was lost")
+    assert [(row.errors, row.lost) for row in run.trajectories.with_results().in_order()] == [(1, 0), (1, 1)]
 
 
 def test_the_page_draws_each_task_and_says_that_published_numbers_are_no_target(study: Study) -> None:
