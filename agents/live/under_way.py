@@ -231,6 +231,8 @@ class ActingEpisode:
             return last.value
         if last.operation != "STOP":
             return TAKEN
+        if self.decision.error:
+            return f"It decided nothing: {self.decision.error.rstrip('.')}."
         return str(self.decision.trace.get("act", {}).get("stopped", ""))
 
     def store(self) -> None:

@@ -20,12 +20,16 @@ from annotations.models import Step
 from annotations.sandbox import page_questions
 from annotations.text.amounts import whole
 
+UNSAID = "unsaid"  # in the session: conversation -> what its user has typed for another that did not begin
 ROW_PARTS = ("instruction", "gold")  # left out of the first payload: the outline or the detail has them
 
 
 def trajectory(request: HttpRequest, pk: int) -> HttpResponse:
-    """Leads to the first step, keeping the query; while no step is stored, the page that waits for it."""
+    """Leads to the first step, keeping the query; while no step is stored, the page that waits for it. A live episode
+    that goes on is shown here, where it is now: the page follows it."""
     found = _visible(request, pk)
+    if found.run.dataset.is_live and found.may_grow:
+        return _page(request, found, max(found.steps.count() - 1, 0))
     if found.steps.exists() or found.has_own_steps:
         query = request.META["QUERY_STRING"]
         return redirect(reverse("trajectory-step", args=[pk, 0]) + (f"?{query}" if query else ""))
@@ -150,6 +154,7 @@ def _page(request: HttpRequest, found: Trajectory, seq: int) -> HttpResponse:
     data |= {"me": request.user.get_username(), "live": found.run.dataset.is_live}
     data["whole"] = "whole" in request.GET
     data["typed"] = bool(found.conversation.extra.get("typed"))
+    data["unsaid"] = request.session.get(UNSAID, {}).get(str(found.pk), "") if data["typed"] else ""
     return render(request, "agents/replay.html", context | {"data": data, "next_asked": asked})
 
 

@@ -49,6 +49,9 @@ def test_who_talks_already_is_led_back_to_that_conversation_and_starts_nothing(p
     page = client_of(ada).post("/converse/", form, follow=True)
     assert page.redirect_chain[0] == (f"/trajectories/{first.json()['id']}/", 302)
     assert "You are still in this conversation" in page.content.decode()
+    assert page.context["data"]["unsaid"] == "And a third.", "it can be said there"
+    assert 'id="under-way"' in client_of(ada).get("/converse/").content.decode()
+    assert 'id="under-way"' not in client_of(bo).get("/converse/").content.decode()
     assert [row.objects.count() for row in (Trajectory, Conversation, Study, Shard)] == [1, 1, 1, 1]
     assert begin(project, bo).status_code == 201, "of others it says nothing"
     Trajectory.objects.update(state=Trajectory.State.DONE)
@@ -61,6 +64,7 @@ def test_who_talks_already_is_led_back_to_that_conversation_and_starts_nothing(p
     [
         ({"website": "nowhere"}, "There is no task 'nowhere'"),
         ({"recipe": "dmr-minilm"}, "dmr-minilm ranks elements and plans no action"),
+        ({"recipe": "synapse-miniwob"}, "writes programs for pages of MiniWoB++"),
         ({"recipe": "no-such"}, "no-such"),
         ({"words": " "}, "may not be blank"),
     ],
@@ -80,7 +84,7 @@ def test_agents_that_only_rank_are_not_offered(project: Project) -> None:
     assert "Elvsund" in shown, "what one may ask for there"
     offered = [name for name, _ in page.context["form"].fields["recipe"].choices]
     assert "grounded" in offered
-    assert "dmr-minilm" not in offered
+    assert not {"dmr-minilm", "synapse-miniwob"} & set(offered)
 
 
 def drives(found: Trajectory, user, what: str, **more):

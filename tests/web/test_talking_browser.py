@@ -171,6 +171,49 @@ def test_who_has_ended_it_is_told_so_at_once_and_offered_nothing_more(
     expect(page.locator("#said")).to_have_text("The conversation is over: ada got all that they asked for.")
 
 
+def test_a_talk_shows_where_it_is_now_unless_a_step_was_chosen(
+    app_server, page: Page, sign_in, project: Project
+) -> None:
+    ada = factories.make_user(Role.ADMIN, project, username="ada")
+    sign_in(ada)
+    episode = waiting_talk(ada, project)
+    turn = episode.conversation.turns.get()
+    for seq, operation in enumerate(("CLICK", "STOP")):
+        episode.steps.create(run=episode.run, turn=turn, seq=seq, operation=operation, milliseconds=10)
+    Trajectory.objects.filter(pk=episode.pk).update(state="running", step_count=2)
+    address = app_server.url(f"/trajectories/{episode.pk}/")
+    page.goto(address)
+
+    def shows_now() -> None:
+        expect(page.locator("#follow")).to_have_attribute("aria-pressed", "true")
+        expect(page.locator("#remote")).to_contain_text("Asked for: Wave.")
+        expect(page.locator("#conversation .step[aria-current]")).to_have_attribute("data-seq", "1")
+        expect(page).to_have_url(address)
+
+    shows_now()
+    page.reload()
+    shows_now()
+    page.locator("#conversation .step").first.click()
+    expect(page).to_have_url(f"{address}steps/0/")
+    expect(page.locator("#remote")).to_be_hidden()
+    page.go_back()
+    shows_now()
+    page.goto(f"{address}steps/0/")
+    expect(page.locator("#remote")).to_be_hidden()
+    page.goto(address)
+    later = episode.conversation.turns.create(index=1, source_id="later", instruction="Stop waving.")
+    episode.steps.create(
+        run=episode.run, turn=later, seq=2, milliseconds=0, error="the browser was lost", outcome="ended: lost"
+    )
+    Drive.objects.get().end("lost")
+    Trajectory.objects.get().end_episode(lost=True)
+    expect(page.locator("#conversation .turn")).to_have_count(2, timeout=15_000)
+    expect(page.get_by_role("tabpanel", name="Page")).to_contain_text(
+        "This step has no page. What happened: ended: lost."
+    )
+    expect(page).to_have_url(f"{address}steps/2/")
+
+
 def test_whoever_else_takes_over_can_neither_speak_nor_end_it_and_hands_it_back_to_its_user(
     app_server, page: Page, sign_in, project: Project
 ) -> None:

@@ -31,6 +31,11 @@ def acts(recipe: Recipe) -> bool:
     return not planner_of(recipe).ranks_only
 
 
+def talks(recipe: Recipe) -> bool:
+    """Whether an agent by this recipe acts on the sample's websites: programs are written for pages of MiniWoB++."""
+    return acts(recipe) and recipe.plan.kind != "program"
+
+
 def under_way(user: Account, projects: Collection[int]) -> Trajectory | None:
     """The conversation of this person's in one of these projects that they have not ended; None where there is none."""
     ended = Drive.objects.last_words().filter(trajectory=OuterRef("pk"))
@@ -46,6 +51,8 @@ def talk(user: Account, project: Project, recipe: str, website: str, words: str,
     asked = saved.get(recipe, user)
     if not acts(asked):
         raise ValueError(f"{recipe} ranks elements and plans no action: choose an agent that does something")
+    if not talks(asked):
+        raise ValueError(f"{recipe} writes programs for pages of MiniWoB++: choose an agent that acts on websites")
     preset, changes = asked.preset, agent.changes(user, asked)
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)  # who begins twice at once begins one after the other

@@ -14,6 +14,7 @@ from agents.cookbook.starters import missing_of
 from agents.live.showing import LONGEST_GOAL, example_goals, shown_tasks
 from agents.models import TrainedModel
 from agents.recipes.literature import Recipe
+from agents.replay.views import UNSAID
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.access.rules import User
@@ -21,9 +22,10 @@ from annotations.forms import choice_field, offer_projects
 from annotations.models import Project
 from evaluation.studies.taking_part import planners, talked_agent
 from evaluation.studies.taking_part.talked_agent import TalkedAgent
-from evaluation.studies.taking_part.talking import ENVIRONMENT, acts, talk
+from evaluation.studies.taking_part.talking import ENVIRONMENT, talk, talks, under_way
 
 USUAL = "grounded"
+STILL = "You are still in this conversation. What you had typed stands below: say it here, or end it first."
 KEPT = "talk_form"  # in the session: the form from which a planner is prepared
 
 
@@ -89,7 +91,7 @@ def converse(request: HttpRequest) -> HttpResponse:
     projects = rules.projects(request.user, "evaluate").order_by("name")
     if not projects:
         raise PermissionDenied("Talking with an agent needs the role of an admin in a project; ask one of its admins.")
-    listed = [one for one in saved.listed(request.user) if acts(one)]
+    listed = [one for one in saved.listed(request.user) if talks(one)]
     ready = {one.name: one for one, lacking in zip(listed, missing_of(listed), strict=True) if not lacking}
     if request.method == "POST" and "prepare" in request.POST:
         return _prepared(request, [*projects])
@@ -103,7 +105,8 @@ def converse(request: HttpRequest) -> HttpResponse:
             form.add_error(None, str(error))
         else:
             if not begun.is_new:
-                messages.info(request, "You are still in this conversation: end it before you begin another.")
+                messages.info(request, STILL)
+                request.session[UNSAID] = {str(begun.trajectory.pk): form.cleaned_data["words"]}
             return redirect("trajectory", begun.trajectory.pk)
     return render(request, "evaluation/converse.html", _context(request, form, projects))
 
@@ -117,6 +120,7 @@ def _context(request: HttpRequest, form: TalkForm, projects: QuerySet[Project]) 
         "examples": example_goals(),
         "job": planners.preparing(request.user),
         "can_prepare": can_prepare,
+        "under_way": under_way(signed_in(request), [project.pk for project in projects]),
     }
 
 

@@ -84,6 +84,11 @@ export class ConversationPane {
     this.links[seq].setAttribute("aria-current", "step");
     this.links[seq].scrollIntoView({ block: "nearest" });
   }
+
+  /** The newest step, also one that is not decided yet. */
+  showEnd() {
+    this.links.at(-1)?.scrollIntoView({ block: "nearest" });
+  }
 }
 
 /** One cell per step, turns apart: solid green foot for right, double red with a cross for wrong. */

@@ -7,12 +7,14 @@ import { sentence } from "./store.js";
 const AT_IT = "The agent is at it. Space stops it.";
 
 export class ConverseBox {
-  /** @param {HTMLElement} root @param {import("./drive.js").DriveBar} bar @param {string} me */
-  constructor(root, bar, me) {
+  /** @param {HTMLElement} root @param {import("./drive.js").DriveBar} bar
+   * @param {{me: string, unsaid: string}} told `unsaid`: what was typed elsewhere and is to be said, or not, here */
+  constructor(root, bar, { me, unsaid }) {
     this.bar = bar;
     this.me = me;
     this.question = make("p.question", { role: "status" });
     this.input = make("input", { type: "text", maxlength: 2000, autocomplete: "off", "aria-label": "Say as the user" });
+    this.input.value = unsaid;
     this.send = make("button.btn.primary", {}, "Say");
     this.form = make("form.row", {}, this.input, this.send);
     this.form.addEventListener("submit", (event) => {

@@ -110,6 +110,12 @@ export function between(detail) {
   return `${detail.done_by || "the agent"} did: ${actionText(/** @type {any} */ (detail))}`;
 }
 
+/** Why a step has no page; of an episode with what happened. @param {Record<string, any> | null} detail */
+export function noPage(detail) {
+  if (!detail || detail.step) return "The source recorded no page for this step.";
+  return `This step has no page. What happened: ${detail.outcome || "nothing was said of it"}.`;
+}
+
 /** Why there is no page after a step; of an episode with what came of the action. @param {Record<string, any> | null} detail */
 export function nothingAfter(detail) {
   if (!detail || detail.step) return "The source keeps no page after this step.";

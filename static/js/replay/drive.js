@@ -1,7 +1,7 @@
 // Who drives a live episode: the agent, or a person who has stopped it. Stopping, acting in its place and handing back;
 // a person who drives sees the window and acts in it. The database is the truth: of several people one has the lease.
 import { amount, make } from "../shared/elements.js";
-import { call, Refused } from "../shared/server.js";
+import { call, Refused, Unreachable } from "../shared/server.js";
 import { sentence } from "./store.js";
 import { RemoteWindow } from "./window.js";
 
@@ -42,7 +42,7 @@ export class DriveBar {
     this.shown = "";
     this.came = 0; // the episode that this window has come to show
     this.isComing = false; // it is about to have the lease of what its person shows
-    this.isOver = false;
+    this.isOver = this.isCutOff = false;
     window.setInterval(() => this.#left(), 1000);
     window.setInterval(() => this.#beat(), BEAT_MS);
   }
@@ -78,6 +78,8 @@ export class DriveBar {
   show(drive, episode) {
     const { grows, ends, steps, byPeople, atEnd } = episode;
     this.drive = drive;
+    if (this.isCutOff) this.options.say(""); // the server has answered again
+    this.isCutOff = false;
     this.isOver = !grows || ends !== "";
     if (!drive) this.token = "";
     else if (drive.person === this.options.me && grows) this.#come(drive);
@@ -210,6 +212,7 @@ export class DriveBar {
     } catch (error) {
       if (error instanceof Refused && error.status === 409 && quiet) this.token = "";
       this.options.say(error.message, !quiet);
+      this.isCutOff = error instanceof Unreachable;
       taken = false;
       if (!quiet) this.window.isBusy = false; // nothing comes of it: something else may be done
     }

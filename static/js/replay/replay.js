@@ -64,13 +64,13 @@ const drive = new DriveBar(
   },
   { may: data.decides && data.gold, me: data.me, url: data.drive_url, say, onChange: () => feed.ask() },
 );
-const talk = data.typed && data.decides ? new ConverseBox(element("conversation"), drive, data.me) : null;
+const talk = data.typed && data.decides ? new ConverseBox(element("conversation"), drive, data) : null;
 const titled = document.title;
 let current = -1;
 let running = -1;
 let following = false;
 let onlyFailures = false;
-let laid = store.total;
+let laid = store.outline;
 let told = store.awaits; // of what was awaited, when the page of the step was last shown
 
 /**
@@ -148,14 +148,14 @@ function openCorrection() {
   else say("Nobody asks for a correction of this step");
 }
 
-/** @param {number} seq */
-function address(seq) {
+/** Of a step; of a live episode that is followed its own, at which it is followed again. @param {number} seq @param {boolean} followed */
+function address(seq, followed = following && data.live) {
   const query = new URLSearchParams();
   if (page.tab !== "page") query.set("tab", page.tab);
   if (data.queue) query.set("queue", data.queue);
   if (reviews.isWhole) query.set("whole", "1");
   if (onlyFailures) query.set("only", "failures");
-  return `${data.url}steps/${seq}/${query.size ? `?${query}` : ""}`;
+  return `${data.url}${followed ? "" : `steps/${seq}/`}${query.size ? `?${query}` : ""}`;
 }
 
 function showButtons() {
@@ -167,7 +167,8 @@ function showButtons() {
 
 /** @param {number} seq */
 function go(seq) {
-  follow(false);
+  following = false; // without another address for where one comes from: Back leads to following again
+  showButtons();
   return select(seq);
 }
 
@@ -219,6 +220,8 @@ function follow(on) {
   following = on && !store.isOver;
   showButtons();
   if (following && store.last >= 0 && store.last !== current) select(store.last, "replace");
+  else if (current >= 0) window.history.replaceState(null, "", address(current));
+  showDrive();
 }
 
 /** @param {string} tab */
@@ -229,7 +232,7 @@ function chooseTab(tab) {
 }
 
 async function copyLink() {
-  await navigator.clipboard.writeText(location.href);
+  await navigator.clipboard.writeText(new URL(address(current, false), location.href).href);
   say("Link copied");
 }
 
@@ -244,7 +247,7 @@ function say(text, stays = false) {
 
 /** An episode has more steps than it had, or fewer: it has ended, or begun anew. */
 function relay() {
-  laid = store.total;
+  laid = store.outline;
   conversation.build();
   film.build();
   if (data.gold) onReviews();
@@ -258,7 +261,7 @@ function relay() {
 
 /** @param {number[]} added */
 function onSteps(added) {
-  if (store.total !== laid) relay();
+  if (store.outline !== laid) relay();
   for (const seq of added) if (data.live) store.views.delete(seq - 1); // its page after is known now
   const changed = new Set([...added, running]);
   running = store.complete + 1;
@@ -271,6 +274,9 @@ function onSteps(added) {
     showView(current);
   if (store.awaits !== told && !added.includes(current)) showView(current);
   told = store.awaits;
+  if (following && (store.isOver || store.isStopped))
+    follow(false); // from now on each step has its address
+  else if (following) conversation.showEnd();
   if (store.held?.id !== held.held?.id && store.held?.seq === current) reload();
   showHeld();
   showDrive();
@@ -370,8 +376,10 @@ function listen() {
     go(Number(link.dataset.seq));
   });
   window.addEventListener("popstate", () => {
-    follow(false);
-    select(Number(/steps\/(\d+)\//.exec(location.pathname)?.[1] ?? 0), "keep");
+    const named = /steps\/(\d+)\//.exec(location.pathname);
+    if (!named && data.live && !store.isOver) return follow(true);
+    following = false;
+    return select(Number(named?.[1] ?? 0), "keep");
   });
 }
 
@@ -381,7 +389,8 @@ showOnlyFailures(new URLSearchParams(location.search).get("only") === "failures"
 bindKeys();
 listen();
 running = store.complete + 1;
-following = store.rows.size === 0 && !store.isStopped;
+const followed = data.live && !location.pathname.includes("/steps/"); // no step was chosen on purpose
+following = (store.rows.size === 0 || followed) && !store.isOver && !store.isStopped;
 select(data.seq, location.pathname.includes("/steps/") ? "keep" : "replace");
 if (data.gold) reviews.load();
 showHeld();

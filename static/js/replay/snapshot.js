@@ -2,7 +2,7 @@
 import { SnapshotFrame } from "../snapshot/frame.js";
 import { amount, the } from "../shared/elements.js";
 import { call } from "../shared/server.js";
-import { between, nothingAfter } from "./decided.js";
+import { between, noPage, nothingAfter } from "./decided.js";
 import { Picture } from "./picture.js";
 import { Pointers } from "../snapshot/pointers.js";
 import { RegionEditor, regionOf } from "./region.js";
@@ -199,7 +199,7 @@ export class SnapshotPane {
 
   /** @param {string} name @param {PageView | null} view @param {boolean} isHidden */
   async #showFrame(name, view, isHidden) {
-    const unrecorded = name === "after" ? nothingAfter(this.detail) : "The source recorded no page for this step.";
+    const unrecorded = name === "after" ? nothingAfter(this.detail) : noPage(this.detail);
     const none = this.options.awaited(this.seq) || unrecorded;
     this.#note(name, view ? "" : isHidden ? HIDDEN : none);
     if (!view) return;

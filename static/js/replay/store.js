@@ -86,6 +86,11 @@ export class ReplayStore {
     }
   }
 
+  /** What tells whether turns and steps lie as they did. */
+  get outline() {
+    return JSON.stringify(this.turns);
+  }
+
   /** How long the agent took for a step, in words; "" where it decided others with it, as that says nothing of this one.
    * @param {{[name: string]: any} | null} row */
   took(row) {

@@ -75,7 +75,8 @@ async function ask(url, options, read) {
     });
     return [response, await read(response)];
   } catch (error) {
-    throw new Unreachable(error.message);
+    const late = error instanceof DOMException && error.name === "TimeoutError";
+    throw new Unreachable(late ? "the server did not answer in time" : "the server cannot be reached");
   }
 }
 
