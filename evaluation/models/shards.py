@@ -23,6 +23,7 @@ from annotations.text.amounts import amount
 WATCHED_FOR = timedelta(minutes=2)  # somebody who looks does not wait longer
 BROWSERS_KEPT = timedelta(seconds=KEPT_SECONDS)
 NAMED_WORKERS = 3
+LOST = "the browser was lost with its worker; the episode ends when another worker comes"
 LEAVING = timedelta(minutes=15)  # more than the longest batch of the embedded model takes
 _steps_of = attrgetter("step_count")
 Scorer = Callable[[Run], int]  # replaces the scores of a run; gives the number of steps that they rest on
@@ -57,6 +58,11 @@ class ShardQuerySet(LeasedQuerySet["Shard"]):
         kept = self.model.objects.waiting().filter(peoples, heartbeat_at__gt=timezone.now() - BROWSERS_KEPT)
         owners = kept.exclude(lease_owner__in=("", owner_name())).values_list("pk", "lease_owner")
         return self.exclude(pk__in=[pk for pk, owner in owners if is_at_work(owner)])
+
+    def abandoned(self) -> list[int]:
+        """The numbers of waiting shards that people are waited for in browsers whose process has ended."""
+        kept = self.waiting().filter(awaits_people("run")).exclude(lease_owner="").values_list("pk", "lease_owner")
+        return [pk for pk, owner in kept if not is_at_work(owner)]
 
     def just_watched(self) -> Self:
         """Those of them that are new, or whose person has just said something."""
@@ -159,7 +165,7 @@ class ShardQuerySet(LeasedQuerySet["Shard"]):
             return ""
         first = self.waiting().exclude(awaits_people("run")).order_by("created_at").first()
         if first is None:
-            return ""
+            return LOST if self.abandoned() else ""
         if not (works := first.works_of_others()):
             return first.worker_text()
         busy = f"{amount(len(works), 'worker')} at work on {', '.join(dict.fromkeys(works))}"

@@ -1,7 +1,9 @@
 """While an agent waits for its person to say something, its worker does what else waits; once they have said it, the
 worker comes back before all else."""
 
+import os
 import re
+import subprocess
 from datetime import timedelta
 
 import pytest
@@ -12,6 +14,7 @@ from agents.models import Drive, HeldStep, Run, Trajectory
 from agents.training.prepare.ahead import WorkQueue
 from annotations.jobs import stopping
 from annotations.models import Role
+from annotations.models.jobs.worker_leases import owner_name
 from evaluation import tasks
 from evaluation.models import Shard, Study
 from evaluation.models.shards import WATCHED_FOR
@@ -50,6 +53,19 @@ def other(talked: Shard, hash_encoder) -> Run:
 def watched() -> bool:
     stopping.forget()
     return stopping.makes_way()
+
+
+def test_a_talk_whose_worker_has_ended_says_so_and_comes_before_other_work(talked: Shard, other: Run) -> None:
+    Shard.objects.filter(pk=talked.pk).update(lease_owner=owner_name())
+    episode = talked.run.trajectories.get()
+    assert episode.waits_text() == ""
+    assert placing.best_of(talked.pk) == other.shards.get().pk
+    with subprocess.Popen(["true"]) as ended:
+        host, _, rest = owner_name().partition(f":{os.getpid()}")
+        gone = f"{host}:{ended.pid}{rest}"
+    Shard.objects.filter(pk=talked.pk).update(lease_owner=gone)
+    assert episode.waits_text() == "the browser was lost with its worker; the episode ends when another worker comes"
+    assert placing.best_of(talked.pk) == talked.pk
 
 
 def test_a_study_goes_on_while_nothing_but_words_is_waited_for(talked: Shard, other: Run) -> None:

@@ -138,7 +138,7 @@ export class DriveBar {
     }
     if (drive.is_acting) return waits || "acting…";
     if (this.isDriving && this.#awaitsMe) return "say what is next when you are done";
-    return drive.proposed ? `the agent would: ${drive.proposed}` : "";
+    return drive.proposed && !waits ? `the agent would: ${drive.proposed}` : waits;
   }
 
   /** @param {import("./store.js").ToldEpisode} episode @param {string} share */
