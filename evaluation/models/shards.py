@@ -59,11 +59,6 @@ class ShardQuerySet(LeasedQuerySet["Shard"]):
         owners = kept.exclude(lease_owner__in=("", owner_name())).values_list("pk", "lease_owner")
         return self.exclude(pk__in=[pk for pk, owner in owners if is_at_work(owner)])
 
-    def abandoned(self) -> list[int]:
-        """The numbers of waiting shards that people are waited for in browsers whose process has ended."""
-        kept = self.waiting().filter(awaits_people("run")).exclude(lease_owner="").values_list("pk", "lease_owner")
-        return [pk for pk, owner in kept if not is_at_work(owner)]
-
     def just_watched(self) -> Self:
         """Those of them that are new, or whose person has just said something."""
         since = timezone.now() - WATCHED_FOR
@@ -165,7 +160,7 @@ class ShardQuerySet(LeasedQuerySet["Shard"]):
             return ""
         first = self.waiting().exclude(awaits_people("run")).order_by("created_at").first()
         if first is None:
-            return LOST if self.abandoned() else ""
+            return LOST if self.waiting().filter(awaits_people("run")).abandoned() else ""
         if not (works := first.works_of_others()):
             return first.worker_text()
         busy = f"{amount(len(works), 'worker')} at work on {', '.join(dict.fromkeys(works))}"

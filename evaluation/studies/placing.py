@@ -69,7 +69,8 @@ def best_of(shard_id: int) -> int:
     waiting = waiting.for_this_process()
     if watched := list(waiting.watched()[:LOOKED_AT]):
         return next((one for one in watched if _is_parked(one)), watched[0]).pk
-    resting = set(waiting.filter(awaits_people("run")).values_list("pk", flat=True)) - set(waiting.abandoned())
+    awaiting = waiting.filter(awaits_people("run"))
+    resting = set(awaiting.values_list("pk", flat=True)) - set(awaiting.abandoned())
     rows = sorted(waiting[:LOOKED_AT], key=lambda shard: (shard.pk in resting, shard.pk != shard_id))
     if not rows:
         return shard_id
