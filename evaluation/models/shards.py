@@ -160,7 +160,8 @@ class ShardQuerySet(LeasedQuerySet["Shard"]):
             return ""
         first = self.waiting().exclude(awaits_people("run")).order_by("created_at").first()
         if first is None:
-            return LOST if self.waiting().filter(awaits_people("run")).abandoned() else ""
+            owners = self.waiting().exclude(lease_owner="").values_list("lease_owner", flat=True)
+            return "" if all(map(is_at_work, owners)) else LOST
         if not (works := first.works_of_others()):
             return first.worker_text()
         busy = f"{amount(len(works), 'worker')} at work on {', '.join(dict.fromkeys(works))}"

@@ -12,6 +12,7 @@ from agents.stages.registry import installed
 from annotations.hosts.identity import owner_of
 from annotations.jobs.placement import Needs, better_queue, held_here, host_queue, preferred
 from annotations.models import Job
+from annotations.models.jobs.worker_leases import is_at_work
 from annotations.storage import store
 from evaluation.models import Shard
 from evaluation.studies import sample
@@ -69,8 +70,8 @@ def best_of(shard_id: int) -> int:
     waiting = waiting.for_this_process()
     if watched := list(waiting.watched()[:LOOKED_AT]):
         return next((one for one in watched if _is_parked(one)), watched[0]).pk
-    awaiting = waiting.filter(awaits_people("run"))
-    resting = set(awaiting.values_list("pk", flat=True)) - set(awaiting.abandoned())
+    awaiting = waiting.filter(awaits_people("run")).values_list("pk", "lease_owner")
+    resting = {pk for pk, owner in awaiting if not owner or is_at_work(owner)}
     rows = sorted(waiting[:LOOKED_AT], key=lambda shard: (shard.pk in resting, shard.pk != shard_id))
     if not rows:
         return shard_id

@@ -97,11 +97,6 @@ class LeasedQuerySet(MessagedQuerySet[L]):
         row = self.filter(pk=pk)
         return row._claim(pk) or (row._claim(pk) if row.reap() else None)
 
-    def abandoned(self) -> list[int]:
-        """The numbers of those whose process has ended."""
-        owners = self.exclude(lease_owner="").values_list("pk", "lease_owner")
-        return [pk for pk, owner in owners if not is_at_work(owner)]
-
     def held(self) -> Self:
         """Rows that a worker is at, as far as its lease says."""
         return self.filter(state=Leased.State.RUNNING, lease_until__gt=Now())
