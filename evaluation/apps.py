@@ -30,8 +30,7 @@ class EvaluationConfig(AppConfig):
         from evaluation.studies import placing, running, sample
         from evaluation.teaching import collecting
 
-        for kind in (forecasting, judging_jobs, explaining_jobs):
-            jobs.RUNNERS.update(kind.RUNNERS)
+        jobs.RUNNERS.update(forecasting.RUNNERS | judging_jobs.RUNNERS | explaining_jobs.RUNNERS)
         running.shard_task = tasks.run_shard
         stopping.watched = placing.somebody_waits
         counting.count_task = tasks.count_reviews
