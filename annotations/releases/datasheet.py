@@ -168,8 +168,9 @@ def _campaign(campaign: Campaign, told: dict[str, Any]) -> list[str]:
     )
     lines += [sentence.format(facts) for sentence, facts in sentences if facts]
     if campaign.proposer:
-        named = f" (connection {campaign.connection})" if campaign.connection else ""
-        lines.append(f"Proposals came from {campaign.get_proposer_display()}{named}; people decided about each.")
+        models = sorted(set(campaign.proposals.values_list("model_name", flat=True)))
+        told = f"Proposals came from {', '.join(models)}; people decided about each."
+        lines.append(told if models else "Proposals were offered, and nobody asked for any.")
     return lines
 
 

@@ -26,7 +26,7 @@ from agents.recipes import differences, literature
 from agents.recipes.declaring import value_of
 from agents.recipes.settings import LIVE_ONLY, RECORDED_ONLY
 from agents.runs.runner import run_conversations
-from agents.stages.registry import searched
+from agents.stages.registry import planner_of, searched
 from agents.training.prepare import preparing
 from annotations.access import rules
 from annotations.jobs import full_disk, stopping, waking
@@ -212,6 +212,9 @@ def ready(recipe: "literature.Recipe", overrides: dict[str, str], dataset: Datas
     if dataset.is_live and of_recorded:
         said = f"{of_recorded[0]}={RECORDED_ONLY[of_recorded[0]]} is of recorded steps alone"
         raise ValueError(f"{said}, and {dataset.name} holds goals that are done live")
+    if dataset.is_live and planner_of(recipe).ranks_only:
+        said = f"{recipe.name} ranks elements and plans no action, so that it does nothing on {dataset.name}"
+        raise ValueError(f"{said}: choose an agent that acts")
     if reason := unready(recipe, dataset):
         raise ValueError(reason)
     if "compose.shots" in overrides:

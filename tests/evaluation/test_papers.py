@@ -391,6 +391,16 @@ def test_the_loop_of_recorded_steps_is_refused_for_goals_that_are_done_live() ->
         create_study(user=user, dataset=goals, recipes=["wma"], splits=["test_task"], overrides=loop, publish=False)
 
 
+@pytest.mark.django_db
+def test_what_ranks_alone_does_nothing_live_and_is_refused() -> None:
+    """It was scored 0 beside published numbers."""
+    goals = factories.make_dataset(live={"environment": "miniwob", "steps": 5, "seconds": 9})
+    factories.make_conversation(dataset=goals, split="test_task")
+    asked = {"user": factories.make_user("admin", goals.project), "splits": ["test_task"], "publish": False}
+    with pytest.raises(ValueError, match="deberta ranks elements and plans no action"):
+        create_study(dataset=goals, recipes=["deberta"], **asked)
+
+
 def test_every_variant_is_a_row_of_a_listed_table_and_another_agent_than_its_recipe() -> None:
     for (source, number, system), (recipe, settings) in published.VARIANTS.items():
         assert system in {row.system for row in published.rows_of(source, number)}

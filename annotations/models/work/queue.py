@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from django.db import models, transaction
-from django.db.models import Case, Count, Exists, F, IntegerField, OuterRef, Q, Subquery, Value, When
+from django.db.models import Case, Count, Exists, F, IntegerField, OuterRef, Prefetch, Q, Subquery, Value, When
 from django.db.models.functions import Coalesce, Now
 
 from annotations.models.accounts.projects import Account, Membership, Project, Role, User
 from annotations.models.lease import LeaseQuerySet
 from annotations.models.work.campaigns import Campaign, Stage
 from annotations.models.work.partial_rows import partly
+from annotations.models.work.parts import Part
 from annotations.models.work.sessions import Session
 from annotations.text.segmentation import cuts_of, most_alike
 
@@ -169,9 +170,12 @@ class ItemQuerySet(models.QuerySet["Item"]):
         return rows.order_by("-session__weight", "session__position", "pk")
 
     def for_listing(self) -> Self:
-        """Items with the people who work on each and the parts that they have written."""
+        """Items with the people who work on each and the parts that they have written, in the order of their steps."""
         rows = self.select_related("session__website", "subject__user")
-        return rows.prefetch_related("assignments__user", "assignments__parts")
+        task = "first_step__turn__conversation__sessiontask"  # of this session: a conversation may be in several
+        parts = Part.objects.filter(**{f"{task}__session": F("assignment__item__session")})
+        parts = parts.order_by(f"{task}__position", "first_step__turn__index", "first_step__index")
+        return rows.prefetch_related("assignments__user", Prefetch("assignments__parts", parts))
 
     def for_checking(self) -> Self:
         """Verifications with all rows that their checks read."""

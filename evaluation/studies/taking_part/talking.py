@@ -33,7 +33,7 @@ def acts(recipe: Recipe) -> bool:
 
 def talks(recipe: Recipe) -> bool:
     """Whether an agent by this recipe acts on the sample's websites: programs are written for pages of MiniWoB++."""
-    return acts(recipe) and recipe.plan.kind != "program"
+    return acts(recipe) and not planner_of(recipe).acts_often
 
 
 def under_way(user: Account, projects: Collection[int]) -> Trajectory | None:
