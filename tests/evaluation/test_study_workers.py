@@ -95,7 +95,10 @@ def test_a_cancel_that_comes_too_late_leaves_the_ended_run_as_it_is(
     assert run.shards.get().state == Shard.State.QUEUED, "untouched"
 
 
-def test_the_reaper_publishes_shards_whose_message_was_lost_and_only_those(dataset, small_shards, messages) -> None:
+def test_the_reaper_publishes_shards_whose_message_was_lost_and_only_those(
+    dataset, small_shards, messages, monkeypatch
+) -> None:
+    monkeypatch.setattr(waking, "left_in", lambda queue: 0)
     run = make_study(dataset).runs.get()
     lost, told, old, freed, held = run.shards.order_by("index")
     now = timezone.now()

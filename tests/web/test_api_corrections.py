@@ -69,8 +69,9 @@ def test_a_turn_is_worded_and_cut_anew(step: Step, programs) -> None:
 
 
 def test_asking_twice_is_asking_once(step: Step, programs) -> None:
-    annotator, reviewer = programs
-    assert post(reviewer, "corrections/", step=step.pk, reason="Wrong.").status_code == 403
+    annotator, _ = programs
+    reader = client_of(factories.make_user(Role.READER, step.turn.conversation.dataset.project))
+    assert post(reader, "corrections/", step=step.pk, reason="Wrong.").status_code == 403
     told = {"step": step.pk, "reason": "Wrong element."}
     answers = [
         annotator.post("/api/corrections/", told, "application/json", headers={"Idempotency-Key": "a"}) for _ in "ab"

@@ -63,8 +63,24 @@ def test_who_may_not_ask_is_offered_nothing_and_refused() -> None:
         (Role.READER, {"sees_test_gold": True}, 403),
         (Role.ANNOTATOR, {}, 403),
         (Role.ANNOTATOR, {"sees_test_gold": True}, 302),
+        (Role.REVIEWER, {}, 403),
+        (Role.REVIEWER, {"sees_test_gold": True}, 302),
     ):
         who = client(hidden, role, **more)
         offered = reverse("conversation-flag", args=[hidden.pk]) in who.get(address).content.decode()
         assert (flag(who, hidden).status_code, offered) == (status, status == 302)
     assert flag(client_of(factories.make_user(Role.ADMIN)), hidden).status_code == 404
+
+
+def test_who_reviews_says_what_is_wrong_and_leaves_what_is_right_to_others(conversation) -> None:
+    """The replay led a reviewer to a page on which nothing could be said."""
+    reviewer = client(conversation, Role.REVIEWER)
+    step = conversation.turns.first().steps.first()
+    page = reviewer.get(reverse("step", args=[step.pk])).content.decode()
+    for form in ("correction-ask", "turn-correction-ask"):
+        assert reverse(form, args=[step.pk]) in page
+    asked = flag(reviewer, conversation)
+    made = TurnCorrection.objects.get()
+    assert asked["Location"] == reverse("turn-correction", args=[made.pk])
+    proposed = reviewer.post(asked["Location"], {"do": "propose", "instruction": "Find a blue cap."})
+    assert proposed.status_code == 403

@@ -62,6 +62,7 @@ class StepPage:
     panel: dict[str, Any] = field(default_factory=dict)
     rationales: list[Rationale] = field(default_factory=list)  # what people wrote first, newest first
     may_explain: bool = False
+    may_flag: bool = False
     number: int = 0  # of the step in its conversation
     step_count: int = 0
 
@@ -163,7 +164,9 @@ def _add_evidence(request: HttpRequest, page: StepPage, step: Step) -> None:
         page.gold_ids = step.gold_ids()
         rows = stored.rationales.select_related("author").order_by("source", "-created_at", "-pk")  # "human" < "model"
         page.rationales = list(rows)
-        page.may_explain = rules.rights_of(request).can("annotate", project_id)
+        rights = rules.rights_of(request)
+        page.may_explain = rights.can("annotate", project_id)
+        page.may_flag = rights.can("annotate", project_id) or rights.can("review", project_id)
     view = _view(stored, page)
     page.candidates, page.candidate_count = _candidates(stored, view, page.gold_ids, sight)
     if page.tab == "changes":  # the page after shows what the gold action did

@@ -38,7 +38,7 @@ def dataset_page(request: HttpRequest, found: Dataset, export_form: ExportForm |
     page = page_of(request, rows, count=filters.count(rows))
     page.object_list = _list_rows(list(page))
     splits = list(ConversationTally.by_split(found.pk))
-    abilities = ("import", "export", "evaluate", "embed", "induce", "refine", "annotate")
+    abilities = ("import", "export", "evaluate", "embed", "induce", "refine")
     rights, steps = rules.rights_of(request), sum(row["step_count"] for row in splits)
     context = {
         "dataset": found,
@@ -49,7 +49,8 @@ def dataset_page(request: HttpRequest, found: Dataset, export_form: ExportForm |
         "page": page,
         "open_splits": [row["split"] for row in splits if rights.sees_gold(found.project_id, row["split"])],
         "export_form": export_form or ExportForm(splits=[row["split"] for row in splits]),
-        "may": {ability: rights.can(ability, found.project_id) for ability in abilities},
+        "may": {ability: rights.can(ability, found.project_id) for ability in abilities}
+        | {"flag": any(rights.can(ability, found.project_id) for ability in ("annotate", "review"))},
     }
     return render(request, "annotations/dataset.html", context)
 

@@ -114,10 +114,7 @@ async function showView(seq) {
   if (seq === current) prefetch(seq);
 }
 
-/**
- * What the next key is likely to ask for. Pages of the direct neighbours, records of the nearest failures too.
- * @param {number} seq
- */
+/** What the next key is likely to ask for: the neighbours' pages, records of the nearest failures. @param {number} seq */
 async function prefetch(seq) {
   for (const near of [seq + 1, seq - 1]) {
     if (near < 0 || near >= store.total) continue;
