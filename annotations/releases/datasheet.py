@@ -169,8 +169,8 @@ def _campaign(campaign: Campaign, told: dict[str, Any]) -> list[str]:
     lines += [sentence.format(facts) for sentence, facts in sentences if facts]
     if campaign.proposer:
         models = sorted(set(campaign.proposals.values_list("model_name", flat=True)))
-        told = f"Proposals came from {', '.join(models)}; people decided about each."
-        lines.append(told if models else "Proposals were offered, and nobody asked for any.")
+        came = f"Proposals came from {', '.join(models)}; people decided about each."
+        lines.append(came if models else "Proposals were offered, and nobody asked for any.")
     return lines
 
 

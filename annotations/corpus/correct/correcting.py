@@ -32,17 +32,11 @@ def require_may_ask(user: rules.User, step: Step) -> None:
 
 
 def require_may_flag(user: rules.User, inside: Conversation) -> None:
-    """Who annotates or reviews may say that something in a conversation is wrong where they see its gold. Raises
-    PermissionDenied."""
+    """Who annotates or reviews may say that something in a conversation is wrong where they see its gold. What is right
+    is for who annotates to say, and for another person to accept. Raises PermissionDenied."""
     rules.require_gold(user, inside.dataset.project, inside.split)
-    if not may_flag(user, inside):
+    if not rules.can(user, "review", inside.dataset.project):
         rules.require(user, "annotate", inside.dataset.project)
-
-
-def may_flag(user: rules.User, inside: Conversation) -> bool:
-    """Whether they annotate or review in its project. Who reviews sees what is wrong in a replay; what is right is for
-    who annotates to say, and for another person to accept."""
-    return any(rules.can(user, ability, inside.dataset.project) for ability in ("annotate", "review"))
 
 
 DOES = {"propose": "annotate", "accept": "review", "refuse": "review", "dismiss": "review"}
