@@ -25,6 +25,7 @@ BACKWARDS = 2.0  # how many times as many words are in order backwards as forwar
 REFERRING = frozenset("it its them they their those these this that there one ones same".split())
 FILLERS = frozenset("after again before either else further here instead more once say still way whether".split())
 _WHOLE = re.compile(r"[0-9]{1,4}")
+SAYS = "It says “{}”, which no instruction of the source does."
 INVISIBLE = re.compile("[\u200b\u2060\ufeff]")
 NUMBERS = "zero . two three four five six seven eight nine ten eleven twelve".split()  # "one" stands for things, too
 _DIGITS = re.compile(r"\d{1,18}")  # of longer numbers, which texts may hold, one piece after the other
@@ -44,7 +45,7 @@ class AskedFor:
         if INVISIBLE.search(text) and not any(INVISIBLE.search(task) for task in self.tasks):
             return "It has invisible characters within its words."
         if other := self._other_number(text) or self._other_name(text):
-            return f"It says “{other}”, which no instruction of the source does."
+            return SAYS.format(other)
         for start, end in clause_spans(text):
             wanted = [word for word in informative(text[start:end]) if not _is_filler(word)]
             new = [word for word in wanted if word.key not in self._said]
@@ -54,11 +55,9 @@ class AskedFor:
             if len(new) >= FEWEST and len(new) > MOSTLY * len(wanted):
                 return f"It asks for “{text[start:end]}”, which no instruction of the source does."
             if run := self._new_run(wanted):
-                return (
-                    f"It says “{text[start:end][run[0].start : run[-1].end]}”, which no instruction of the source does."
-                )
+                return SAYS.format(text[start:end][run[0].start : run[-1].end])
         if pair := self._other_count(text):
-            return f"It says “{pair}”, which no instruction of the source does."
+            return SAYS.format(pair)
         if negations(placed_words(text)) > self._negations:
             return "It says “not” where no instruction of the source does."
         return "Its words stand in reverse." if self._is_backwards(text) else ""
