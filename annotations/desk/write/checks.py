@@ -55,10 +55,9 @@ def _recorded_tasks(desk: Desk) -> list[RecordedTask]:
 def clauses(desk: Desk) -> list[list[dict[str, Any]]]:
     """The clauses of each recorded task's instruction, with the parts (by their first steps) that ask for each."""
     said = {step: content.instruction for step, content in desk.draft.items()}
-    steps = ((step.pk, step.turn_id, step.turn.instruction) for step in desk.steps.values())
     return [
         [{"start": one.start, "end": one.end, "text": one.text, "parts": one.parts, "state": one.state} for one in task]
-        for task in covered(recorded_tasks(steps, said), said)
+        for task in covered(_recorded_tasks(desk), said)
     ]
 
 
