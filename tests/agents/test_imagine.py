@@ -510,13 +510,14 @@ def test_a_world_model_may_write_the_whole_page():
 
 
 def test_the_page_that_is_imagined_last_is_valued_alone():
-    pages = iter(["[1] RootWebArea 'First'", "[1] RootWebArea 'Other'", "[1] RootWebArea 'Last'", "unreadable"])
+    first = iter(["[1] RootWebArea 'First'", "[1] RootWebArea 'Other'"])
     drawn = sampled(RESERVE, RESERVE, IMPRINT, values=VALUES)
 
     def reply(body):
-        if "write the page after that action" in prompt_text(body):
-            return f"[Next State] {next(pages)}"
-        return drawn(body)
+        if "write the page after that action" not in (text := prompt_text(body)):
+            return drawn(body)
+        after = {"'First'": "[1] RootWebArea 'Last'", "'Other'": "unreadable"}
+        return f"[Next State] {next((page for name, page in after.items() if name in text), None) or next(first)}"
 
     changes = {"plan__samples": "3", "imagine__value_samples": "1", "imagine__depth": "2"}
     decision, server = decided(reply, "wma", **changes, imagine__predicts="page")

@@ -116,7 +116,7 @@ def test_words_of_ones_own_that_no_source_says_are_asked_about_once(pair: Pair) 
     assert "passed" not in [one.review for one in again(pair)], "nothing is changed meanwhile"
     third, url = curating.user, "/annotate/curate/{}/{}/".format(*(one.pk for one in pair))
     asked = client_of(third).post(url, {"do": "finish"}, follow=True)
-    assert "Finish once more" in source(asked)
+    assert "Make it one once more" in source(asked)
     assert 'name="sure" value="yes"' in source(asked)
     assert Assignment.objects.get(pk=curating.finish(sure=True).pk).review == "passed"
 
