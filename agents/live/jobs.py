@@ -23,7 +23,6 @@ from agents.live.goals import (
 )
 from annotations.access import rules
 from annotations.jobs import running as work
-from annotations.jobs import stopping
 from annotations.models import Dataset, Job, Project, Split
 from annotations.models.accounts.projects import Account
 
@@ -140,7 +139,7 @@ class GoalMaking:
     def _stored(self, done: int) -> None:
         spent = time.monotonic() - self.began
         self._tell("beginning episodes", done, round((done - self.first) / spent, 1) or None)
-        if stopping.asked() or spent > work.SLICE_SECONDS:
+        if work.is_slice_over(self.began):
             raise _SliceUsed
 
     def _tell(self, phase: str, done: int, pace: float | None = None) -> None:

@@ -30,7 +30,6 @@ from agents.prompts.catalogue import induction_texts
 from agents.prompts.packs import PACKAGED, NoSuchText, Pack
 from annotations.access import rules
 from annotations.jobs import running as work
-from annotations.jobs import stopping
 from annotations.jobs.stopping import SliceOver
 from annotations.models import Dataset, Job, Project, Split, Step
 from annotations.models.accounts.projects import Account
@@ -166,8 +165,7 @@ class _Progress:
         pace = (done - self.first) / (now - self.phase_begun) if now > self.phase_begun else 0.0
         values = {"phase": phase, "done": done, "total": total, "unit": unit, "seconds": self.seconds}
         self.job.go_on(values | {"per_second": round(pace, 2) or None} | more)
-        over = stopping.asked() or now - self.begun > work.SLICE_SECONDS or stopping.makes_way()
-        if over and self.first < done < total:  # each slice does some work
+        if work.is_slice_over(self.begun) and self.first < done < total:  # each slice does some work
             raise SliceOver
 
 

@@ -34,7 +34,6 @@ from agents.training.samples.tokens import composed_otherwise
 from agents.training.settings import OF_KIND, OF_TURNS, PLANNERS, SETTINGS, PlannerSettings, changed, unread
 from annotations.access import rules
 from annotations.jobs import running as work
-from annotations.jobs import stopping
 from annotations.models import Dataset, Job, LeaseLost, Split
 from annotations.models.accounts.projects import Account, User
 from annotations.models.jobs.jobs import Cancelled
@@ -282,7 +281,7 @@ def run_training(job: Job) -> bool:
         raise ValueError("the model or its dataset has been deleted")
 
     def until() -> bool:
-        return stopping.asked() or time.monotonic() - begun > work.SLICE_SECONDS or stopping.makes_way()
+        return work.is_slice_over(begun)
 
     if not job.progress:  # what an earlier training of this name left here may be of other data or settings
         for name in WORKING:

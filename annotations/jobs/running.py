@@ -174,6 +174,12 @@ def propose_first() -> None:
             logger.exception("%s failed", job)
 
 
+def is_slice_over(begun: float) -> bool:
+    """Whether work that a slice began then, of `time.monotonic`, is to be queued again: it had its time, its worker is
+    told to stop, or somebody waits for this worker."""
+    return stopping.asked() or time.monotonic() - begun > SLICE_SECONDS or stopping.makes_way()
+
+
 def makes_way(pk: int) -> bool:
     """Put a waiting job back where it would hold up work that somebody watches; False where it may begin."""
     job = Job.objects.filter(pk=pk, state=Job.State.QUEUED).first()

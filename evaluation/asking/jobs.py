@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from agents.models import Run
 from annotations.jobs import running as work
-from annotations.jobs import stopping
 from annotations.models import Job
 from annotations.text.amounts import amount
 from evaluation.asking.budget import AskingBudget
@@ -46,7 +45,7 @@ class AskingWork:
                 self._tell(done, of_all)
                 if self.asking.is_stopped:
                     return self._end(stopped_by=answer.error)
-                if stopping.asked() or time.monotonic() - self.began > work.SLICE_SECONDS:
+                if work.is_slice_over(self.began):
                     return self.job.hand_back()
         return self._end()
 

@@ -15,7 +15,6 @@ from agents.world_model.predicting import RetrievedEffects, Situation
 from annotations.access import rules
 from annotations.dom.limits import PageError
 from annotations.jobs import running as work
-from annotations.jobs import stopping
 from annotations.models import Dataset, Job, Step
 from annotations.models.accounts.projects import Account
 from annotations.models.corpus.conversations import ConversationQuerySet
@@ -69,7 +68,7 @@ class Forecasting:
                     RiskForecast.objects.keep(step, looked, foreseen, self.transitions)
                     done += 1
             self._tell(done, total)
-            if done < total and (stopping.asked() or time.monotonic() - self.began > work.SLICE_SECONDS):
+            if done < total and work.is_slice_over(self.began):
                 return self.job.hand_back()
         RiskForecast.objects.put_in_order(self.dataset)
         said = f"Looked at {amount(total, 'step')}"

@@ -19,6 +19,7 @@ from agents.encoders.memory_limits import explained, is_out_of_memory
 from agents.live.running import LiveRun
 from agents.llm.deadline import GivenUp, wanted_until
 from agents.llm.errors import BudgetExceeded
+from agents.llm.protocol import Llm
 from agents.memory.searched import lacking_of
 from agents.models import Run, RunTally
 from agents.models.spending import BudgetLimits
@@ -30,6 +31,7 @@ from agents.stages.registry import planner_of, searched
 from agents.training.prepare import preparing
 from annotations.access import rules
 from annotations.jobs import full_disk, stopping, waking
+from annotations.jobs.way_inside import WayInside
 from annotations.models import Dataset, LeaseLost
 from annotations.models.accounts.projects import Account
 from annotations.monitor.outages import OUTAGES
@@ -273,31 +275,31 @@ def publish_shards(shards: QuerySet[Shard]) -> None:
 def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
     """Work on a claimed shard to its end, or for one slice, after which it is queued again, behind what waits. An error
     of the work is stored on the row. Losing the lease is no error: another worker goes on."""
-    run, begun = shard.run, time.monotonic()
+    run, begun, way = shard.run, time.monotonic(), WayInside(shard.pk, shard.makes_way)
 
     def after_batch() -> None:
         shard.got_on()
+        way.note_batch()
         on_batch()
         is_over = stopping.asked() or time.monotonic() - begun > SLICE_SECONDS or shard.makes_way()
         if is_over and not shard.is_decided():  # after its last batch it would wait behind all others for nothing
             raise stopping.SliceOver
 
     run.begin()
-    with shard.heartbeat() as is_lost, wanted_until(is_lost):
+    with shard.heartbeat(way.look) as is_lost, wanted_until(lambda: is_lost() or way.is_made):
         try:
             llm = llm_of(run)
+            way.may = _keeps_answers(llm) and not run.dataset.is_live
             if run.dataset.is_live:
                 live = LiveRun(run, shard.fenced, after_batch, llm, shard.tell, others_wait=shard.others_wait)
                 live.play(shard.conversation_ids)
             else:
                 run_conversations(run, shard.conversation_ids, judge_step, shard.fenced, after_batch, llm, shard.tell)
-        except (LeaseLost, GivenUp) as lost:
-            logger.info("%s ends where it stands: %s", shard, lost)
-            shard.let_go()
-            return
-        except stopping.SliceOver:
-            shard.hand_back()
-            _tell_of(shard)
+        except (LeaseLost, GivenUp, stopping.SliceOver) as ended:
+            if not (_goes_back(ended, way) and shard.hand_back()):
+                logger.info("%s ends where it stands: %s", shard, ended)
+                shard.let_go()
+            _tell_of(shard)  # says nothing of one that does not wait
             return
         except BudgetExceeded as over:
             shard.retry_or_fail(str(over))
@@ -318,6 +320,21 @@ def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
         else:
             shard.finish(Shard.State.DONE)
     run.shards.end_run(run, store_all_scores)
+
+
+def _keeps_answers(llm: Llm | None) -> bool:
+    """Whether a batch that ends in its middle goes on where it was: a model in this process answers, whose answers are
+    cached a few at a time. An endpoint would be paid again for what is under way."""
+    return llm is not None and llm.info.batch > 1
+
+
+def _goes_back(ended: Exception, way: WayInside) -> bool:
+    """Whether a shard that ended before its end is to be queued again: its slice is over, or its batch made way. Else
+    it is another worker's, or cancelled."""
+    if isinstance(ended, GivenUp) and way.is_made:
+        way.note_end()
+        return True
+    return isinstance(ended, stopping.SliceOver)
 
 
 def _lasting(error: Exception, shard: Shard) -> str | None:

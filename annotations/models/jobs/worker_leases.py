@@ -333,12 +333,12 @@ class Leased(Messaged):
         return bool(self.under_lease().update(state=self.State.QUEUED, attempt=0, **self.FREE))
 
     @contextmanager
-    def heartbeat(self) -> Iterator[Callable[[], bool]]:
+    def heartbeat(self, look: Callable[[], None] = lambda: None) -> Iterator[Callable[[], bool]]:
         """Beat from a thread while the block runs, so that long model calls do not look like death. The block gets a
-        function that says whether the lease was lost meanwhile."""
+        function that says whether the lease was lost meanwhile; `look` is called once a second while it is held."""
         stop, lost = threading.Event(), threading.Event()
         thread = threading.Thread(
-            target=_beat_while_held, args=(self, stop, lost), name=f"heartbeat-{self.pk}", daemon=True
+            target=_beat_while_held, args=(self, stop, lost, look), name=f"heartbeat-{self.pk}", daemon=True
         )
         with last_words.recording(self.words_key(self.pk)) as self.recording:
             thread.start()
@@ -365,7 +365,7 @@ class Leased(Messaged):
             logger.warning("the last lines of %s could not be stored: %s", self, error)
 
 
-def _beat_while_held(row: Leased, stop: threading.Event, lost: threading.Event) -> None:
+def _beat_while_held(row: Leased, stop: threading.Event, lost: threading.Event, look: Callable[[], None]) -> None:
     """Extend the lease until `stop`, and look often whether it is `lost`: who cancels a row must not wait for the end
     of a batch."""
     seen, beaten = False, time.monotonic()
@@ -375,6 +375,8 @@ def _beat_while_held(row: Leased, stop: threading.Event, lost: threading.Event) 
             seen = seen or held is not None
             if held is False:
                 return lost.set()
+            if held:
+                look()
             if time.monotonic() - beaten >= HEARTBEAT_SECONDS:
                 row._beat_or_miss()
                 beaten = time.monotonic()

@@ -50,7 +50,9 @@ def _act(request: HttpRequest, pair: tuple[Assignment, Assignment]) -> HttpRespo
             curating.decide(step, request.POST.get("take", ""), _own_parts(request))
             place = curating.next_after(step)
     except Unsure as error:
-        messages.error(request, f"{' '.join(dict.fromkeys(error.problems))} Make it one once more to pass it all the same.")
+        messages.error(
+            request, f"{' '.join(dict.fromkeys(error.problems))} Make it one once more to pass it all the same."
+        )
         return redirect(f"{reverse('annotate-curate', args=[one.pk for one in pair])}?sure=yes")
     except (VerdictRefused, NotReady) as error:
         messages.error(request, str(error))
