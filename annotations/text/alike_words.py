@@ -36,7 +36,7 @@ def informative(text: str) -> tuple[Word, ...]:
     return tuple(
         word
         for word in placed_words(text)
-        if (len(word.key) > 1 or word.key.isdigit()) and (word.key not in NOT_INFORMATIVE or _is_name(word, text))
+        if (len(word.key) > 1 or word.key.isdigit()) and (word.key not in NOT_INFORMATIVE or is_name(word, text))
     )
 
 
@@ -86,7 +86,8 @@ def place_of(text: str, value: str) -> tuple[int, int] | None:
     return None
 
 
-def _is_name(word: Word, text: str) -> bool:
+def is_name(word: Word, text: str) -> bool:
+    """Whether a word has a capital letter within a sentence."""
     before = text[: word.start].rstrip(" \"“‘'(")
     return word.text[0].isupper() and bool(before) and before[-1] not in ".!?:;\n"
 

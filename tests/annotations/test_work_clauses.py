@@ -10,7 +10,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from annotations.text.alike_words import placed_words
-from annotations.work.decompose.clauses import RecordedTask, clause_spans, clauses_of, covered, recorded_tasks, slices
+from annotations.work.decompose.clauses import (
+    RecordedTask,
+    clause_spans,
+    clauses_of,
+    continued,
+    covered,
+    recorded_tasks,
+    slices,
+)
 from annotations.work.decompose.cuts import CutPart, SeenStep, each_clause_once, propose_cuts
 
 BOOTS = "The boots. They are too small. Can I have the next size up instead?"
@@ -275,3 +283,41 @@ def test_hostile_instructions_take_no_time(text):
     begun = time.thread_time()
     covered([RecordedTask(text, (0, 1))], {0: text, 1: text})
     assert time.thread_time() - begun < 2
+
+
+PERMIT = "Fill in the resident parking permit, zone A: an electric car, HB21 QRT, for twelve months from 8 June."
+HALF = "An electric car, HB21 QRT, for twelve months from 8 June."
+JACKETS = "Show me waterproof jackets under £150 in rust."
+
+
+def test_half_a_clause_that_is_said_twice_is_doubled() -> None:
+    """Within one part, in a second part of its task, and in a part of another task, in whatever order."""
+    first = PERMIT.partition(":")[0]
+    assert session_states([(PERMIT, [f"{PERMIT} {HALF}"])]) == [["doubled"]]
+    assert session_states([(PERMIT, [first, f"{HALF} {HALF}"])]) == [["doubled"]]
+    assert session_states([(JACKETS, [f"{JACKETS} {HALF}"]), (PERMIT, [PERMIT])]) == [[""], ["doubled"]]
+    added = f"{HOTEL}, under £150, waterproof jackets in rust"
+    assert session_states([(JACKETS, [JACKETS]), (HOTEL, [added])]) == [["doubled"], [""]]
+    assert session_states([(PERMIT, [first, HALF]), (JACKETS, [JACKETS])]) == [[""], [""]], "the opposite"
+
+
+def test_a_task_that_goes_on_in_words_of_its_own_doubles_nothing_of_another() -> None:
+    """As people divided tasks of the sample: what one clause of their own says stands in two parts."""
+    look, book = "Look at Quinta da Névoa from 3 to 6 July for 4 guests.", "Book Quinta da Névoa from 3 to 6 July."
+    divided = ["Look at Quinta da Névoa.", "Choose 3 to 6 July for 4 guests."]
+    assert session_states([(look, divided), (book, ["Take Quinta da Névoa.", "Book it from 3 to 6 July."])])[1] == [""]
+    shells = "Put two Drizzle Shells in rust, size M, into the basket."
+    other = "Take the Drizzle Shell in moss in size S and put it into the basket."
+    assert session_states([(shells, [shells]), ("One Drizzle Shell in moss, size S.", [other])]) == [[""], [""]]
+
+
+def test_a_part_that_says_the_rest_of_a_clause_stands_beside_it_and_one_that_says_none_does_not() -> None:
+    """The verifier's table called both "No clause of the source"."""
+    said = {
+        1: PERMIT.partition(":")[0],
+        2: "It is an electric car, HB21 QRT, for twelve months from 8 June.",
+        3: "Pay.",
+    }
+    (clauses,) = covered([RecordedTask(PERMIT, (1, 2, 3))], said)
+    assert [clause.parts for clause in clauses] == [(2,)]
+    assert continued(clauses, said) == {1: 0}

@@ -44,6 +44,43 @@ def test_what_nobody_has_said_is_not_changed(second):
     assert said(TICKETS, second) == {}
 
 
+# As rules had them said, into a release: each second turn keeps its words.
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Begin a parking permit for 12 Elm Road", "Fill in the parking permit for 14 Elm Road"),
+        ("Claim a refund for June", "Have the refund for June paid into my account"),
+        ("Claim a refund for June", "Send the receipt to me and send the claim"),
+        ("Claim it for June", "Send the claim"),
+        ("Show trains to Oslo", "Show only the trains without a change"),
+        ("Show trains to Oslo", "Go back to all the trains of that Friday"),
+        ("Book the first", "What are the conditions on the first one?"),
+        ("Find trains to Oslo", "Find buses from Bergen to Oslo"),
+        ("Put tents into the basket", "Now the basket."),
+        ("Put tents into the basket", "Show me the basket and pay"),
+        ("Take the Drizzle Shells", "Show the Drizzle Shell in moss"),
+    ],
+)
+def test_no_sentence_is_broken_by_a_pronoun(first, second):
+    assert said(first, second) == {}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "rewrite"),
+    [
+        (
+            "Put tents into the basket",
+            "Open the basket and try the voucher FELL10",
+            "Open it and try the voucher FELL10",
+        ),
+        ("Return the boots", "Have a courier collect the boots on Monday", "Have a courier collect them on Monday"),
+        ("Find the black bin", "Say that the black bin was in the yard", "Say that it was in the yard"),
+    ],
+)
+def test_what_something_is_done_with_becomes_a_pronoun(first, second, rewrite):
+    assert said(first, second) == {2: rewrite}
+
+
 def test_whoever_is_asked_chooses_a_way_or_the_instruction_as_it_is():
     texts = [(1, "Show flights to Oslo on June 3"), (2, "Show flights to Oslo in June")]
     asked: list[tuple] = []

@@ -27,7 +27,7 @@ from annotations.work.decompose.cuts import Face, Meaning, SeenStep, face_of, pr
 from annotations.work.decompose.invented import AskedFor
 from annotations.work.rewrite.rewrites import propose_rewrites
 
-EMBEDDED = {Proposal.Kind.CUTS: "pages and forms 3", Proposal.Kind.REWRITE: "repeated words 1"}
+EMBEDDED = {Proposal.Kind.CUTS: "pages and forms 3", Proposal.Kind.REWRITE: "repeated words 2"}
 STAGES = {Proposal.Kind.CUTS: Stage.DECOMPOSE, Proposal.Kind.REWRITE: Stage.REWRITE}
 
 

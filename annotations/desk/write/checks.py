@@ -1,12 +1,13 @@
 """What the checks find in an annotation as it is: which clauses of the source it asks for, and what is warned of. Who
 writes sees it, who hands it in and who accepts it is asked about it, and it is accepted unseen only without."""
 
+from dataclasses import asdict
 from typing import Any
 
 from annotations.edits.saving import Desk
 from annotations.edits.warned import PartText, Warned
 from annotations.models import Operation, Stage
-from annotations.work.decompose.clauses import RecordedTask, covered, recorded_tasks
+from annotations.work.decompose.clauses import Clause, RecordedTask, continued, covered, recorded_tasks
 from annotations.work.decompose.invented import AskedFor
 from annotations.work.decompose.lost import LOST, check_lost
 from annotations.work.decompose.warnings import GARBLED, INVENTED, VALUE_LOST, check_instructions
@@ -53,11 +54,20 @@ def _recorded_tasks(desk: Desk) -> list[RecordedTask]:
 
 
 def clauses(desk: Desk) -> list[list[dict[str, Any]]]:
-    """The clauses of each recorded task's instruction, with the parts (by their first steps) that ask for each."""
-    said = {step: content.instruction for step, content in desk.draft.items()}
+    """The clauses of each recorded task's instruction, with the parts (by their first steps) that ask for each, and
+    those that say more of one that another part asks for."""
+    tasks, said = _recorded_tasks(desk), {step: content.instruction for step, content in desk.draft.items()}
     return [
-        [{"start": one.start, "end": one.end, "text": one.text, "parts": one.parts, "state": one.state} for one in task]
-        for task in covered(_recorded_tasks(desk), said)
+        _with_more(found, {step: said[step] for step in task.parts if step in said})
+        for task, found in zip(tasks, covered(tasks, said), strict=True)
+    ]
+
+
+def _with_more(task: list[Clause], said: dict[int, str]) -> list[dict[str, Any]]:
+    more = continued(task, said)
+    return [
+        asdict(one) | {"state": one.state, "more": [step for step, its in more.items() if its == place]}
+        for place, one in enumerate(task)
     ]
 
 

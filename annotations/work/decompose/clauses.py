@@ -8,7 +8,7 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from annotations.text.alike_words import SaidWords, Word, placed_words
+from annotations.text.alike_words import SaidWords, Word, informative, placed_words
 from annotations.work.decompose.spoken import SpokenPart, SpokenParts, is_short, said_share
 
 SAID = 0.5  # share of its informative words that one part says, from which the clause is asked for
@@ -156,10 +156,30 @@ def covered(tasks: Sequence[RecordedTask], said: Mapping[int, str]) -> list[list
         _standing(clauses, {step: spoken.of_step[step] for step in steps})
         for clauses, steps in zip(found, own, strict=True)
     ]
+    beyond = {
+        step: pieces
+        for task, steps in zip(tasks, own, strict=True)
+        for step in steps
+        if (pieces := spoken.of_step[step].beyond(task.instruction))
+    }
     return [
-        [_asked(clause, one, spoken, steps) for clause, one in zip(clauses, chosen, strict=True)]
+        [_asked(clause, one, spoken, steps, beyond) for clause, one in zip(clauses, chosen, strict=True)]
         for clauses, chosen, steps in zip(found, standing, own, strict=True)
     ]
+
+
+def continued(clauses: Sequence[Clause], said: Mapping[int, str]) -> dict[int, int]:
+    """Of the parts of a task (first step -> instruction) that ask for none of its clauses, those of which at least half
+    of the words that say something are one clause's: they say more of it. First step -> the place of the clause."""
+    asking = {step for clause in clauses for step in clause.parts}
+    by_clause = [SaidWords(placed_words(clause.text)) for clause in clauses]
+    found: dict[int, int] = {}
+    for step, text in said.items():
+        words = informative(text)
+        shares = [sum(word.key in one for word in words) for one in by_clause]
+        if step not in asking and words and 2 * (most := max(shares, default=0)) >= len(words):
+            found[step] = shares.index(most)
+    return found
 
 
 def _standing(clauses: Sequence[Clause], own: Mapping[int, SpokenPart]) -> list[int | None]:
@@ -189,10 +209,17 @@ def _best(own: Mapping[int, SpokenPart], clause: str, *, anew: bool) -> int | No
     return max(enough, key=lambda step: enough[step], default=None)
 
 
-def _asked(clause: Clause, standing: int | None, spoken: SpokenParts, own: Sequence[int]) -> Clause:
+def _asked(
+    clause: Clause,
+    standing: int | None,
+    spoken: SpokenParts,
+    own: Sequence[int],
+    beyond: Mapping[int, Sequence[frozenset[str]]],
+) -> Clause:
     """The clause with the parts that ask for it, in order; one that asks for it twice comes twice. A part of another
-    task has to say all of it: tasks differ in one word ("Order cetirizine at Bridge Chemist"). One of its own task asks
-    for it again with a piece of it, too, which the part that stands for it says as well."""
+    task has to say all of it: tasks differ in one word ("Order cetirizine at Bridge Chemist"). A piece of it, which the
+    part that stands for it says as well, asks for it again in a part of its own task, and in one of another where it is
+    `beyond` that part's own task."""
     parts, short = spoken.of_step, is_short(clause.text)
     again = [
         step
@@ -202,7 +229,16 @@ def _asked(clause: Clause, standing: int | None, spoken: SpokenParts, own: Seque
     ]
     if standing is not None:
         others = [step for step in own if step != standing and step not in again]
-        again += [step for step in others if parts[step].echoes(clause.text, parts[standing])]
+        again += [
+            step
+            for step in others
+            if parts[step].echoes(clause.text, parts[standing]) or parts[step].says_a_piece_twice(clause.text)
+        ]
+        if standing not in again and parts[standing].says_a_piece_again(clause.text):
+            again.append(standing)
+        elsewhere = (step for step in beyond if step not in own and step not in again)
+        stands = parts[standing]
+        again += [s for s in elsewhere if any(stands.says_most_of(piece, clause.text) for piece in beyond[s])]
     if standing is None:
         return replace(clause, parts=tuple(again) if len(again) > 1 else ())
     return replace(clause, parts=tuple(sorted([standing, *again], key=spoken.places.__getitem__)))

@@ -14,8 +14,9 @@ from itertools import pairwise
 from annotations.text.alike_words import SaidWords, Word, alike, informative, placed_words
 from annotations.text.stop_words import NOT_INFORMATIVE
 from annotations.work.decompose.clauses import REQUESTS, clause_spans
-from annotations.work.decompose.lost import negations
+from annotations.work.decompose.lost import NUMBERS, negations
 from annotations.work.decompose.spoken import in_order
+from annotations.work.decompose.turned import Directions
 
 MOSTLY = 2 / 3  # share of a clause's informative words that no source says, above which nobody asked for it
 NEW_RUN = 2  # of such words one after the other, from which somebody asks for more
@@ -27,7 +28,6 @@ FILLERS = frozenset("after again before either else further here instead more on
 _WHOLE = re.compile(r"[0-9]{1,4}")
 SAYS = "It says “{}”, which no instruction of the source does."
 INVISIBLE = re.compile("[\u200b\u2060\ufeff]")
-NUMBERS = "zero . two three four five six seven eight nine ten eleven twelve".split()  # "one" stands for things, too
 _DIGITS = re.compile(r"\d{1,18}")  # of longer numbers, which texts may hold, one piece after the other
 _HALF_DAY = re.compile(r"\d ?[ap]\.?m\b", re.IGNORECASE)
 
@@ -58,6 +58,8 @@ class AskedFor:
                 return SAYS.format(text[start:end][run[0].start : run[-1].end])
         if pair := self._other_count(text):
             return SAYS.format(pair)
+        if turned := self._directions.turned(text, may_refer=may_refer):
+            return SAYS.format(turned)
         if negations(placed_words(text)) > self._negations:
             return "It says “not” where no instruction of the source does."
         return "Its words stand in reverse." if self._is_backwards(text) else ""
@@ -93,6 +95,10 @@ class AskedFor:
             if len(run) == NEW_RUN:
                 return run
         return []
+
+    @cached_property
+    def _directions(self) -> Directions:
+        return Directions(self.tasks, self._pressed)
 
     @cached_property
     def _negations(self) -> int:

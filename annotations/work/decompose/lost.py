@@ -8,12 +8,13 @@ words in a row, a number, a name, what a step presses, and a "not". Clauses that
 from collections.abc import Iterator, Sequence
 
 from annotations.edits.warned import PartText, Warned
-from annotations.text.alike_words import SaidWords, Word, informative, placed_words
+from annotations.text.alike_words import SaidWords, Word, informative, is_name, placed_words
 from annotations.work.decompose.clauses import SAID, RecordedTask, clause_spans
 from annotations.work.decompose.spoken import UNSPACED, said_share
 
 LOST = "lost"  # the code of such a warning
 RUN = 2  # words that stand one after the other, from which none is left out by another wording
+NUMBERS = "zero . two three four five six seven eight nine ten eleven twelve".split()  # "one" stands for things, too
 NEGATIONS = frozenset("not no never none nobody nothing neither nor without cannot except unless".split())
 
 
@@ -56,5 +57,15 @@ def _lost(task: str, words: Sequence[Word], named: SaidWords) -> Iterator[str]:
 def _matters(word: Word, clause: str, named: SaidWords) -> bool:
     """Whether a word is hardly left out alone: a number, a name, what a step presses, or a whole phrase of a writing
     that puts no spaces between words."""
-    is_name = word.text[:1].isupper() and word.start > 0
-    return word.key[:1].isdigit() or is_name or word.key in named or (len(word.text) > 1 and word.text[0] >= UNSPACED)
+    is_phrase = len(word.text) > 1 and word.text[0] >= UNSPACED
+    return is_number_or_name(word, clause) or word.key in named or is_phrase
+
+
+def is_number_or_name(word: Word, text: str) -> bool:
+    """Whether a word of a text is a number or a name."""
+    return is_number(word) or is_name(word, text)
+
+
+def is_number(word: Word) -> bool:
+    """Whether a word is a number, in digits or not."""
+    return word.key[:1].isdigit() or word.key in NUMBERS

@@ -6,10 +6,11 @@ asks for it once more, so that two tasks may honestly have one clause, or two th
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import combinations, islice, pairwise
 from math import ceil
 
 from annotations.text.alike_words import SaidWords, Word, informative, placed_words
+from annotations.text.stop_words import NOT_INFORMATIVE
 
 REPEATED = 0.8  # share of a clause's words that stand in a part in their order, from which the part says it again
 MOST_WORDS = 200  # of a text that is compared word by word in order
@@ -71,12 +72,38 @@ class SpokenPart:
     def echoes(self, clause: str, other: "SpokenPart") -> bool:
         """Whether words of this part that stand for no clause say a piece of this one that the other part says too: in
         few words only where that is all that it says, in one go."""
-        wanted, taken = _keys(clause), self._words_taken(0.0)
-        if not taken and 0 < len(self._compared) < FEW_WORDS and self._is_piece_of(wanted):
+        wanted = _keys(clause)
+        if not self._words_taken(0.0) and 0 < len(self._compared) < FEW_WORDS and self._is_piece_of(wanted):
             return self._is_piece_of(other._compared)
-        left = ([place for place in piece if place not in taken] for piece in self._pieces)
-        said = ([self._compared[place] for place in places] for places in left if len(places) >= FEW_WORDS)
-        return any(_says_again(wanted, piece) and _says_again(other._compared, piece) for piece in said)
+        return any(_says_again(wanted, piece) and _says_again(other._compared, piece) for piece in self.pieces_left())
+
+    def says_a_piece_again(self, clause: str) -> bool:
+        """Whether words that stand for no clause say a piece of this one, in several words of which all are among those
+        that stand for it, in whatever order."""
+        own = set(_keys(clause)) & {self._compared[place] for _, places in self._taken for place in places}
+        return any(own.issuperset(piece) for piece in self.pieces_left())
+
+    def says_a_piece_twice(self, clause: str) -> bool:
+        """Whether two pieces that stand for no clause say the same, which this clause says."""
+        said = [piece for piece in self.pieces_left() if _says_again(_keys(clause), piece)]
+        return any(_says_again(one, other) for one, other in combinations(said, 2))
+
+    def pieces_left(self) -> Iterator[list[str]]:
+        """What stands for no clause, piece by piece, of as many words as do not stand there by chance."""
+        taken = self._words_taken(0.0)
+        left = ([self._compared[place] for place in piece if place not in taken] for piece in self._pieces)
+        return (piece for piece in left if len(piece) >= FEW_WORDS)
+
+    def beyond(self, task: str) -> list[frozenset[str]]:
+        """Of each piece that stands for no clause the words that say something and are none of the task's own, where
+        they are several."""
+        own = SaidWords(placed_words(task))
+        telling = (frozenset(one for one in piece if one not in NOT_INFORMATIVE) for piece in self.pieces_left())
+        return [piece for piece in telling if sum(key not in own for key in piece) >= FEW_WORDS - 1]
+
+    def says_most_of(self, piece: Collection[str], clause: str) -> bool:
+        """Whether nearly all words of a piece are the clause's, and the part's, too."""
+        return _has_most(self.keys.intersection(_keys(clause)), list(piece))
 
     def _is_piece_of(self, there: Sequence[str]) -> bool:
         """Whether the part says these words, one after the other, and nothing else; one word alone only of a writing

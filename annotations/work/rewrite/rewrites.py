@@ -7,7 +7,7 @@ not proposed.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,11 +15,15 @@ from annotations.edits.mentions import MarkedMention
 from annotations.edits.warned import PartText
 from annotations.text.alike_words import Word, alike, placed_words
 from annotations.text.stop_words import NOT_INFORMATIVE
+from annotations.work.decompose.clauses import REQUESTS
 from annotations.work.rewrite.warnings import check_rewrites
 
 MAX_CHANGES = 2  # of one instruction; with more of them people would not follow
 WIDEST = 6  # words that an antecedent spans
 DETERMINERS = frozenset("the this that these those my our".split())
+BEFORE_IT = REQUESTS | frozenset("collect have has need that want about of".split())
+# What follows belongs to the thing: "the refund for June" is not "it for June", nor "the first one" "it one".
+GOES_ON = frozenset("of for from about with without between that which who whose where in at one ones".split())
 PLACES = frozenset("in at to".split())
 MONTHS = frozenset(
     "january february march april may june july august september october november december jan feb mar apr jun jul aug "
@@ -143,12 +147,33 @@ def _thing(own: Sequence[Word], place: int, text: str, said: Sequence[PartText])
     run = _run(own, place + 1, text)
     if not run:
         return None
-    antecedent = _said_by(run, said)
-    if antecedent is None:
+    if not _can_be_it(own, place, len(run)):
         return None
-    head = run[-1].key
-    pronoun = "them" if head.endswith("s") and not head.endswith("ss") else "it"
+    antecedent = _said_by(run, said)
+    if antecedent is None or _is_to_do(antecedent, said) or _is_plural(antecedent["text"]) != _is_plural(run[-1].key):
+        return None
+    pronoun = "them" if _is_plural(run[-1].key) else "it"
     return _Replacement(own[place].start, run[-1].end, _cased(pronoun, own[place]), "pronoun", antecedent)
+
+
+def _can_be_it(own: Sequence[Word], place: int, size: int) -> bool:
+    """Whether a thing of so many words behind its determiner can be a pronoun where it stands: it is what something is
+    done with ("fill in the form" is not "fill in it"), nothing of it follows, and no other thing is named before it."""
+    following = own[place + size + 1 : place + size + 2]
+    is_done_with = place > 0 and own[place - 1].key in BEFORE_IT
+    is_another = any(word.key in DETERMINERS for word in own[: max(0, place - 1)])
+    return is_done_with and not is_another and not any(word.key in GOES_ON for word in following)
+
+
+def _is_to_do(antecedent: Mapping[str, Any], said: Sequence[PartText]) -> bool:
+    """Whether an antecedent begins with what is to be done, not with a thing: "Claim a refund"."""
+    text = next(part.rewrite for part in said if part.step == antecedent["step"])
+    first, before = placed_words(antecedent["text"])[0], text[: antecedent["start"]].rstrip()
+    return first.key in REQUESTS and (before[-1:] in ("", *".!?,:;") or before.endswith((" and", " then")))
+
+
+def _is_plural(word: str) -> bool:
+    return word.endswith("s") and not word.endswith("ss")
 
 
 def _where_or_when(own: Sequence[Word], place: int, text: str, said: Sequence[PartText]) -> _Replacement | None:
@@ -162,7 +187,8 @@ def _where_or_when(own: Sequence[Word], place: int, text: str, said: Sequence[Pa
     dated = any(word.key in MONTHS for word in run)
     if own[place].key == "on" and dated:
         return _Replacement(run[0].start, run[-1].end, "the same day", "definite", antecedent)
-    if own[place].key in PLACES and not dated and not any(_NUMBER.match(word.text) for word in run):
+    is_way = own[place].key == "to" and any(word.key == "from" for word in own[:place])  # "from Oslo there" is no way
+    if own[place].key in PLACES and not is_way and not dated and not any(_NUMBER.match(word.text) for word in run):
         return _Replacement(own[place].start, run[-1].end, _cased("there", own[place]), "pronoun", antecedent)
     return None
 

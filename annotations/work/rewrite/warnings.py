@@ -5,16 +5,20 @@ refer to something.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from annotations.edits.mentions import MarkedMention
 from annotations.edits.warned import PartText, Warned
 from annotations.text.alike_words import SaidWords, Word, informative, place_of, placed_words, says
 from annotations.work.decompose.invented import REFERRING, AskedFor
+from annotations.work.decompose.lost import LOST, is_number, is_number_or_name
 from annotations.work.decompose.warnings import INVENTED, VALUE_LOST
 from annotations.work.rewrite.said_again import check_said_again
 
 # Of the words that refer to something, the ones that nearly always refer to something: "that" and "there" often do not.
 PRONOUNS = frozenset("it its them they their those these".split())
+
+PEOPLE = frozenset("he him his she her hers you your".split())
 
 
 def check_rewrites(parts: Sequence[PartText]) -> list[Warned]:
@@ -48,8 +52,11 @@ def _lost_values(part: PartText, earlier: Sequence[PartText]) -> list[Warned]:
 
 def _unsaid(part: PartText, said: SaidWords, lost: Iterable[Warned]) -> list[Warned]:
     """Warn of runs of words that the instruction says and neither the rewrite nor an earlier turn does; of one that it
-    says twice once, in whatever case. `said`: the words of these."""
+    says twice once, in whatever case. `said`: the words of these. A number or a name is lost where the turn has no word
+    that could refer to it, as to what a page has shown; a number also where the turn says what it counts."""
     told = [warned.span for warned in lost if warned.span]
+    refers = any(word.key in PEOPLE | REFERRING for word in placed_words(part.rewrite))
+    counted = _counted(part)
     runs: list[list[Word]] = [[]]
     for word in informative(part.instruction):  # empty words neither break a run nor begin one
         if word.key in said or any(start <= word.start < end for start, end in told):
@@ -63,13 +70,22 @@ def _unsaid(part: PartText, said: SaidWords, lost: Iterable[Warned]) -> list[War
         Warned(
             part.step,
             "instruction",
-            "unsaid",
+            LOST
+            if any(word in counted or (not refers and is_number_or_name(word, part.instruction)) for word in run)
+            else "unsaid",
             f"“{part.instruction[run[0].start : run[-1].end]}” is left out, and no earlier turn says it.",
             (run[0].start, run[-1].end),
         )
         for run in once.values()
         if run
     ]
+
+
+def _counted(part: PartText) -> set[Word]:
+    """The numbers of the instruction before a word that the rewrite says."""
+    said = SaidWords(informative(part.rewrite))
+    pairs = pairwise(placed_words(part.instruction))
+    return {number for number, word in pairs if is_number(number) and word.key in said}
 
 
 def _unchanged(part: PartText, before: SaidWords) -> list[Warned]:

@@ -45,8 +45,8 @@ class ShownTurn:
 
 @dataclass(frozen=True)
 class ShownClause:
-    """A clause of the source, and the turns that ask for it; none or several is a fault. Without a text: a turn that
-    asks for no clause."""
+    """A clause of the source, and the turns that ask for it or say more of it; `state` tells a fault. Without a text: a
+    turn that asks for no clause."""
 
     text: str
     state: str
@@ -57,11 +57,16 @@ class ShownClause:
 def shown_clauses(tasks: list[list[dict[str, Any]]], turns: list[ShownTurn]) -> list[ShownClause]:
     """The clauses of each task; turns that ask for none of them stand at their places among those of their task."""
     by_step = {turn.step: turn for turn in turns}
-    asking = {step for clauses in tasks for one in clauses for step in one["parts"]}
+    asking = {step for clauses in tasks for one in clauses for step in (*one["parts"], *one["more"])}
     found: list[ShownClause] = []
     for task, clauses in enumerate(tasks):
         rows = [
-            ShownClause(one["text"], one["state"], [by_step[step] for step in dict.fromkeys(one["parts"])], False)
+            ShownClause(
+                one["text"],
+                one["state"],
+                [by_step[step] for step in dict.fromkeys((*one["parts"], *one["more"]))],
+                False,
+            )
             for one in clauses
         ]
         for turn in turns:
