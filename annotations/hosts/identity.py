@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import psutil
 from django.conf import settings
 
 DEAD = "ZX"  # state of a process that only waits to be collected; in a container without an init nobody does
@@ -35,12 +36,32 @@ class Owner:
     @property
     def is_gone(self) -> bool:
         """True when it surely has ended; only processes that this one can see are judged."""
-        if (self.host, self.boot, self.namespace) != (host_id(), boot_id(), _namespace()):
+        if not self.is_seen:
             return False
         facts = _stat(self.pid)
         if facts is None:
             return not exists(self.pid)
         return facts[_START] != self.start or facts[_STATE] in DEAD
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """Where its number counts."""
+        return self.host, self.boot, self.namespace
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether this process can see it, while it lives."""
+        return self.place == (host_id(), boot_id(), _namespace())
+
+    def is_of(self, worker: "Owner") -> bool:
+        """Whether it is this worker, or a process that the worker has forked. Of processes that this one cannot see,
+        those of its container are taken to be."""
+        if self.place != worker.place or self == worker or not self.is_seen:
+            return self.place == worker.place
+        try:
+            return not self.is_gone and psutil.Process(self.pid).ppid() == worker.pid
+        except psutil.NoSuchProcess:
+            return False
 
 
 def this_process() -> Owner:

@@ -1,7 +1,7 @@
 """Shards: the part of a run that one worker does under one lease."""
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import Self
 
@@ -12,13 +12,13 @@ from django.utils import timezone
 from agents.encoders.memory_limits import inference_advice
 from agents.live.parked import KEPT_SECONDS
 from agents.models import Drive, Run, RunTally
-from agents.models.awaited import awaits_people
+from agents.models.awaited import awaits_people, last_asked
 from agents.runs import events
 from annotations.hosts.identity import shown
 from annotations.models import Conversation, Job, Leased, LeasedQuerySet
+from annotations.models.jobs.awaiting import MAKES_WAY, STAYS
 from annotations.models.jobs.worker_leases import WAITING_SECONDS, is_at_work, owner_name
 from annotations.shown_progress import ago_text, span_text
-from annotations.text.amounts import amount
 
 WATCHED_FOR = timedelta(minutes=2)  # somebody who looks does not wait longer
 BROWSERS_KEPT = timedelta(seconds=KEPT_SECONDS)
@@ -156,18 +156,19 @@ class ShardQuerySet(LeasedQuerySet["Shard"]):
     def waits_text(self) -> str:
         """For who looks at an episode of these shards that no worker has now: how long it waits, for what, and what
         would help; "" where one has it, or where nothing but people is waited for."""
-        if self.filter(state=Shard.State.RUNNING).exists():
-            return ""
+        if taken := self.filter(state=Shard.State.RUNNING).order_by("-is_loaded", "-heartbeat_at").first():
+            loads = taken.phase if not taken.is_loaded else ""
+            return f"{taken.waited_text()}: its worker is {loads}" if loads else ""
         first = self.waiting().exclude(awaits_people("run")).order_by("created_at").first()
         if first is None:
             owners = self.waiting().exclude(lease_owner="").values_list("lease_owner", flat=True)
             return "" if all(map(is_at_work, owners)) else LOST
-        if not (works := first.works_of_others()):
-            return first.worker_text()
-        busy = f"{amount(len(works), 'worker')} at work on {', '.join(dict.fromkeys(works))}"
-        is_next = self.model.objects.watched().filter(pk=first.pk).exists()
-        turn = "goes on after the steps at hand" if is_next else "its turn comes after what waits longer"
-        return f"{first.waited_text()}: {busy}; {turn}; one more worker would begin at once (GPU_PROCESSES)"
+        if later := first.later_text():
+            return later
+        if not (busy := first.busy_text()):
+            return f"{first.waited_text()}: {first.awaited_text()}"
+        turn = "" if first.is_next else "; its turn comes after what waits longer"
+        return f"{first.waited_text()}: {busy}{turn}; one more worker would begin at once (GPU_PROCESSES)"
 
 
 class Shard(Leased):
@@ -209,9 +210,30 @@ class Shard(Leased):
         return super().worker_text(turn_is_told=turn_is_told)
 
     def waited_text(self) -> str:
-        """Since when it waits for a worker, in words."""
-        since = self.heartbeat_at or self.created_at
-        return f"waiting for {span_text((timezone.now() - since).total_seconds())}"
+        """Since when it waits for a worker, or for the models that this loads, in words."""
+        return f"waiting for {span_text((timezone.now() - self.waits_since).total_seconds())}"
+
+    @property
+    def waits_since(self) -> datetime:
+        """Since its worker gave it back, or since people said or did something that it did not go on without."""
+        given_back = self.heartbeat_at if self.state == self.State.QUEUED else None
+        return max(filter(None, (self.created_at, given_back, last_asked(self.run_id))))
+
+    @property
+    def is_next(self) -> bool:
+        return type(self).objects.watched().filter(pk=self.pk).exists()
+
+    def _works_of(self, others: list[Leased]) -> list[str]:
+        is_new, is_next = type(self).objects.just_watched().filter(pk=self.pk).exists(), self.is_next
+        project = self.run.dataset.project_id
+        return [row.work_beside(project, is_watched=is_next, is_new=is_new) for row in others]
+
+    def work_beside(self, project: int, *, is_watched: bool, is_new: bool) -> str:
+        if self.state == self.State.CANCELLED:
+            return self.work
+        study = None if self.is_watched else self.run.studies.filter(project=project).first()
+        named = f"the study “{study.name}”" if study else self.work
+        return f"{named}{MAKES_WAY if is_watched and not self.is_watched else STAYS}"
 
     def tell(self, phase: str, *, loaded: bool = False) -> None:
         """Store what the worker does now, and whether its models are loaded; nothing where another has taken the shard

@@ -12,6 +12,7 @@ from django.utils import timezone
 from annotations.jobs import running, stopping
 from annotations.models import Assignment, Job, Worker
 from annotations.models.jobs.jobs import HELD_UP_FOR
+from annotations.models.jobs.worker_leases import owner_name
 from tests import factories
 from tests.annotations.test_work_document import Browser
 from tests.annotations.test_work_proposing import make_work
@@ -70,11 +71,13 @@ def test_who_waits_is_told_how_long_and_for_what(browser: Browser) -> None:
     job = asked(browser)
     busy = factories.make_job(kind="train", state="running")
     until = timezone.now() + timedelta(seconds=60)
-    Job.objects.filter(pk=busy.pk).update(lease_until=until, heartbeat_at=timezone.now())
+    held = {"lease_owner": owner_name(), "lease_until": until, "heartbeat_at": timezone.now()}
+    Job.objects.filter(pk=busy.pk).update(**held)
+    Worker.objects.update(owner=owner_name())
     Job.objects.filter(pk=job.pk).update(created_at=timezone.now() - timedelta(seconds=7))
     told = browser.post("propose/", {"job": job.pk})
     assert (told["proposal"], told["error"]) == (None, "")
-    assert told["waits"] == "Waiting for 7 s; its turn comes after other work (training)"
+    assert told["waits"] == "Waiting for 7 s: the only worker is busy with other work (training)"
 
 
 @pytest.mark.usefixtures("worker")

@@ -2,8 +2,8 @@
 worker comes back before all else."""
 
 import os
-import re
 import subprocess
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,9 +11,11 @@ from django.utils import timezone
 
 from agents.guard.policy import Risk
 from agents.models import Drive, HeldStep, Run, Trajectory
+from agents.models.awaited import last_asked
 from agents.training.prepare.ahead import WorkQueue
+from annotations.hosts.identity import Owner, _stat, this_process
 from annotations.jobs import stopping
-from annotations.models import Role
+from annotations.models import Dataset, Project, Role, Worker
 from annotations.models.jobs.worker_leases import owner_name
 from evaluation import tasks
 from evaluation.models import Shard, Study
@@ -22,6 +24,7 @@ from evaluation.studies import placing
 from evaluation.studies.taking_part.talking import talk
 from tests import factories
 from tests.evaluation.study_rows import make_study
+from webnav_site.workers import registry
 
 pytestmark = pytest.mark.django_db
 
@@ -43,11 +46,15 @@ def talked(db) -> Shard:
 @pytest.fixture
 def other(talked: Shard, hash_encoder) -> Run:
     """A run that was asked for later."""
-    dataset = factories.make_dataset(talked.run.dataset.project)
-    factories.make_conversation(1, 2, dataset=dataset)
-    run = make_study(dataset).runs.get()
+    run = make_study(make_recorded(talked.run.dataset.project)).runs.get()
     run.shards.update(published_at=timezone.now())
     return run
+
+
+def make_recorded(project: Project) -> Dataset:
+    dataset = factories.make_dataset(project)
+    factories.make_conversation(1, 2, dataset=dataset)
+    return dataset
 
 
 def watched() -> bool:
@@ -110,11 +117,12 @@ def test_the_pages_of_both_say_what_they_wait_for(talked: Shard, other: Run) -> 
     assert "waits for ada to say the next instruction; its worker does other work meanwhile" in says
     Run.objects.filter(pk=other.pk).update(state="running", started_at=timezone.now() - timedelta(minutes=3))
     other.shards.update(heartbeat_at=timezone.now() - timedelta(minutes=1))
+    registry.tell("gpu@here", ("gpu",), 1)
     Shard.objects.claim(talked.pk)
     told = waiting.progress().fields
     assert told["state_label"] == "waiting"
     assert (
-        "waits to go on, last worked on 1 min ago; its turn comes after a person at work with an agent"
+        "last worked on 1 min ago: the only worker is busy with a person at work with an agent, which does not make way"
         in (told["detail"])
     )
     other.shards.update(heartbeat_at=timezone.now())
@@ -138,11 +146,81 @@ def test_who_looks_at_it_is_told_why_nothing_happens(talked: Shard, other: Run) 
     drive = Drive.objects.get()
     drive = Drive.objects.take(drive.trajectory, drive.person, Drive.State.PAUSED)
     drive.say(str(drive.lease_token), "Wave again.")
-    assert waits().startswith("waits to go on, last worked on")
-    assert "no worker has taken it" in waits()
+    assert waits() == "waiting for under 1 s: no worker runs: “make run” starts one"
+    registry.tell("gpu@here", ("gpu",), 1)
     Shard.objects.claim(other.shards.get().pk)
-    Shard.objects.filter(pk=talked.pk).update(heartbeat_at=timezone.now() - timedelta(seconds=12))
-    busy = "1 worker at work on the steps of another run; goes on after the steps at hand; one more worker would begin"
-    assert re.fullmatch(rf"waiting for \d+ s: {busy} at once \(GPU_PROCESSES\)", waits())
-    Shard.objects.claim(talked.pk)
+    said_for(12)
+    study = Study.objects.latest("pk")
+    busy = f"the only worker is busy with the study “{study.name}”, which makes way after what is at hand"
+    assert waits() == f"waiting for 12 s: {busy}; one more worker would begin at once (GPU_PROCESSES)"
+    shard = Shard.objects.claim(talked.pk)
+    assert waits() == ""
+    shard.tell("loading models")
+    assert waits() == "waiting for 12 s: its worker is loading models"
+    shard.tell("acting in 1 browser", loaded=True)
     assert waits() == "", "a worker has it"
+
+
+def said_for(seconds: float) -> None:
+    """What its user has said in the conversation was said that long ago, long after a worker was at it last."""
+    now = timezone.now()
+    Shard.objects.waiting().update(created_at=now - timedelta(minutes=10), heartbeat_at=now - timedelta(minutes=9))
+    Drive.objects.filter(state="back").update(ended_at=now - timedelta(seconds=seconds))
+
+
+def test_the_time_in_which_its_person_thinks_is_no_waiting(talked: Shard) -> None:
+    drive = Drive.objects.get()
+    drive = Drive.objects.take(drive.trajectory, drive.person, Drive.State.PAUSED)
+    drive.say(str(drive.lease_token), "Wave again.")
+    said_for(3)
+    assert Shard.objects.get(pk=talked.pk).waited_text() == "waiting for 3 s"
+    waited = {"waits": "turn", "until": Drive.later(), "stands_at": timezone.now(), "person": drive.person}
+    Drive.objects.create(trajectory=drive.trajectory, **waited)
+    said_for(4)
+    assert last_asked(talked.run_id) == Drive.objects.earliest("pk").ended_at, "she thinks again"
+    Drive.objects.filter(ended_at=None).update(until=timezone.now() - timedelta(seconds=2))
+    assert Shard.objects.get(pk=talked.pk).waited_text() == "waiting for 2 s", "a worker is to end it"
+
+
+def test_only_processes_of_workers_are_counted_as_busy(talked: Shard, other: Run) -> None:
+    """A command that does the work in a terminal, and a worker that has ended, take nothing that waits."""
+    Drive.objects.all().delete()
+    registry.tell("gpu@here", ("gpu",), 1)
+    one = Shard.objects.claim(other.shards.get().pk)
+
+    def busy() -> str:
+        return Shard.objects.get(pk=talked.pk).busy_text()
+
+    assert busy().startswith("the only worker is busy with the study")
+    me = this_process()
+    with subprocess.Popen(["sleep", "60"]) as forked:
+        Shard.objects.filter(pk=one.pk).update(lease_owner=str(process_of(forked.pid)))
+        assert busy().startswith("the only worker is busy with the study")
+        Worker.objects.update(owner=str(replace(me, pid=1)))
+        assert busy() == ""
+        Worker.objects.update(owner=str(me))
+        forked.kill()
+    assert busy() == ""
+    away = replace(me, host="another")
+    Shard.objects.filter(pk=one.pk).update(lease_owner=str(replace(away, pid=7)))
+    assert busy() == ""
+    Worker.objects.update(owner=str(away))
+    assert busy().startswith("the only worker"), "that it has forked this one cannot be seen from here"
+    registry.tell("gpu@here", ("gpu",), 1)
+    assert busy() == "", "one of two is free"
+    held = Shard.anew() | {"lease_owner": str(me)}
+    factories.make_shard(other, index=1, state="running", **held)
+    assert busy().startswith("all 2 workers are busy with")
+
+
+def process_of(pid: int) -> Owner:
+    facts = _stat(pid)
+    return replace(this_process(), pid=pid, start=facts[19] if facts else "")
+
+
+def test_studies_of_other_projects_are_not_named(talked: Shard) -> None:
+    registry.tell("gpu@here", ("gpu",), 1)
+    elsewhere = make_study(make_recorded(factories.make_project(slug="secret"))).runs.get()
+    Shard.objects.claim(elsewhere.shards.get().pk)
+    told = Shard.objects.get(pk=talked.pk).busy_text()
+    assert told.startswith("the only worker is busy with the steps of another run")

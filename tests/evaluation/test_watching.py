@@ -10,11 +10,13 @@ from django.utils import timezone
 from agents.models import Run
 from annotations.jobs import running, stopping
 from annotations.models import Dataset
+from annotations.models.jobs.worker_leases import owner_name
 from evaluation.models import Shard, Study
 from evaluation.models.shards import WATCHED_FOR
 from evaluation.studies.watching import NAME, watch
 from tests import factories
 from tests.web.test_permissions import client_of
+from webnav_site.workers import registry
 
 pytestmark = pytest.mark.django_db
 
@@ -54,7 +56,8 @@ def test_the_replay_says_how_long_it_waits_and_for_what(dataset: Dataset) -> Non
     user = factories.make_user("annotator", dataset.project)
     shard = Shard.objects.get(run=watch(user).run)
     other = factories.make_run(dataset, state="running")
-    held = {"lease_owner": "host:1", "lease_until": timezone.now() + WATCHED_FOR, "heartbeat_at": timezone.now()}
+    held = {"lease_owner": owner_name(), "lease_until": timezone.now() + WATCHED_FOR, "heartbeat_at": timezone.now()}
+    registry.tell("gpu@here", ("gpu",), 1)
     Shard.objects.create(run=other, index=0, conversation_ids=[], step_count=1, state="running", **held)
     address = f"/api/trajectories/{shard.run.trajectories.get().pk}/steps/"
     says = client_of(user).get(address).json()["waits"]
@@ -62,7 +65,7 @@ def test_the_replay_says_how_long_it_waits_and_for_what(dataset: Dataset) -> Non
     Shard.objects.filter(pk=shard.pk).update(created_at=timezone.now() - WATCHED_FOR)
     says = client_of(user).get(address).json()["waits"]
     assert says.startswith("waiting for 2 min")
-    assert "1 worker at work on the steps of another run; goes on after the steps at hand" in says
+    assert "the only worker is busy with the steps of another run, which makes way after what is at hand; one" in says
     shard.run.trajectories.update(state="running")
     assert client_of(user).get(address).json()["waits"] == ""
 

@@ -18,6 +18,7 @@ from annotations.storage import store
 from evaluation.models import Shard
 from tests import factories
 from tests.signed_in import client_of
+from webnav_site.workers import registry
 
 pytestmark = pytest.mark.django_db
 
@@ -193,7 +194,7 @@ def test_a_job_that_nobody_takes_says_so() -> None:
     job = factories.make_job()
     Job.objects.filter(pk=job.pk).update(created_at=timezone.now() - timedelta(seconds=90))
     detail = job_client(job).get(f"/jobs/{job.pk}/state/").json()["fields"]["detail"]
-    assert re.match(r"waiting for 1 min 3\d s: no worker has taken it", detail)
+    assert re.match(r"waiting for 1 min 3\d s: no worker runs: “make run” starts one", detail)
 
 
 def test_where_a_worker_lives_nobody_is_told_to_start_one() -> None:
@@ -201,7 +202,7 @@ def test_where_a_worker_lives_nobody_is_told_to_start_one() -> None:
     job = factories.make_job(kind="train")
     Job.objects.filter(pk=job.pk).update(created_at=timezone.now() - timedelta(seconds=90))
     for queues, said in (
-        (["io"], "no worker has taken it"),
+        (["io"], "no worker runs"),
         (["gpu", "gpu.here"], "a worker is about to go on with what waits"),
     ):
         Worker.objects.tell("one", name="gpu@one", host="one", hostname="one", queues=queues)
@@ -213,7 +214,7 @@ def test_a_job_that_waits_for_what_was_cancelled_says_so_until_the_worker_is_fre
     job, one = factories.make_job(kind="train"), factories.make_shard()
     factories.make_shard(phase="deciding", lease_owner=owner_name())
     Job.objects.filter(pk=job.pk).update(created_at=timezone.now() - timedelta(seconds=90))
-    Worker.objects.tell("one", name="gpu@one", host="one", hostname="one", queues=["gpu"])
+    registry.tell("gpu@here", ("gpu",), 1)
     shard = Shard.objects.claim(one.pk)
     shard.tell("deciding, 8 steps at a time", loaded=True)
     Shard.objects.all().cancel()
@@ -221,21 +222,29 @@ def test_a_job_that_waits_for_what_was_cancelled_says_so_until_the_worker_is_fre
     def detail() -> str:
         return job_client(job).get(f"/jobs/{job.pk}/state/").json()["fields"]["detail"]
 
-    assert detail().endswith("; its turn comes after a run that was cancelled, whose batch ends")
+    assert detail().endswith(": the only worker is busy with a run that was cancelled, whose batch ends")
     shard.let_go()
     assert detail().endswith("a worker is about to go on with what waits")
 
 
 def test_a_job_that_waits_for_its_turn_says_what_is_before_it() -> None:
-    """Also to who may not see the other project: of its work, only the kind."""
+    """Also to who may not see the other project: of its work, only the kind. A terminal is no worker."""
     job, busy = factories.make_job(kind="train"), factories.make_job(kind="induce", state="running")
     own, others = factories.make_job(kind="import"), timezone.now() + timedelta(seconds=60)
-    Job.objects.filter(pk=busy.pk).update(lease_until=others, heartbeat_at=timezone.now())
+    held = {"lease_owner": owner_name(), "lease_until": others, "heartbeat_at": timezone.now()}
+    Job.objects.filter(pk=busy.pk).update(**held)
     Job.objects.filter(pk__in=[job.pk, own.pk]).update(created_at=timezone.now() - timedelta(seconds=90))
-    detail = job_client(job).get(f"/jobs/{job.pk}/state/").json()["fields"]["detail"]
-    assert re.match(r"waiting for 1 min 3\d s; its turn comes after other work \(workflow induction\)$", detail)
-    other_queue = job_client(own).get(f"/jobs/{own.pk}/state/").json()["fields"]["detail"]
-    assert "no worker has taken it" in other_queue
+
+    def detail(of: Job) -> str:
+        return job_client(of).get(f"/jobs/{of.pk}/state/").json()["fields"]["detail"]
+
+    assert detail(job).endswith("no worker runs: “make run” starts one")
+    registry.tell("gpu@here", ("gpu",), 1)
+    busy_with = r"waiting for 1 min 3\d s: the only worker is busy with other work \(workflow induction\)$"
+    assert re.match(busy_with, detail(job))
+    registry.tell("gpu@here", ("gpu",), 2)
+    assert detail(job).endswith("a worker is about to go on with what waits")
+    assert "no worker runs" in detail(own), "that takes files"
 
 
 ERRORS = [{"file": "a.json", "record": "[0]", "field": "=HYPERLINK(1)", "message": "<b>is</b> missing"}]

@@ -13,6 +13,7 @@ from django.utils import timezone
 from agents.models import Run, TrajectoryStep
 from agents.recipes import literature
 from agents.types import Action, Branch
+from annotations.models.jobs.worker_leases import owner_name
 from evaluation.models import Score, Shard, Study
 from evaluation.scores import failures, tables
 from evaluation.scores.breakdowns import RunBreakdown
@@ -21,6 +22,7 @@ from evaluation.scores.scoring import RunScores
 from tests import factories
 from tests.signed_in import client_of
 from tests.web.reading import source
+from webnav_site.workers import registry
 
 pytestmark = pytest.mark.django_db
 
@@ -138,7 +140,9 @@ def test_a_study_of_which_nothing_runs_waits_and_says_for_what() -> None:
     Run.objects.filter(pk=other.pk).update(created_at=run.created_at)
     said = study.progress().fields["detail"]
     assert said.endswith("its turn comes in about 1 s: 1 run first"), said
-    factories.make_shard(other, state="running", lease_until=timezone.now() + timedelta(minutes=1))
+    until = timezone.now() + timedelta(minutes=1)
+    factories.make_shard(other, state="running", lease_until=until, lease_owner=owner_name())
+    registry.tell("gpu@here", ("gpu",), 1)
     Shard.objects.filter(run=waiting).update(created_at=timezone.now() - timedelta(seconds=95))
     said = study.progress().fields["detail"]
     assert re.fullmatch(r"waiting for 1 min 3\d s · its turn comes in about 1 s: 1 run first", said), said

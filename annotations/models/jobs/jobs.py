@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from annotations.models.accounts.projects import Project
 from annotations.models.corpus.datasets import Dataset
+from annotations.models.jobs.awaiting import MAKES_WAY, STAYS
 from annotations.models.jobs.worker_leases import Leased, LeasedQuerySet
 from annotations.shown_progress import ShownProgress, ago_text, counts_text, pace_text, span_text
 from annotations.storage import forget_scratch, store
@@ -28,6 +29,7 @@ LESS_MEMORY = {
 """Kind of job -> what makes it need less memory."""
 LOADING = "loading models"  # the phase of a job that has none of what it works with
 LOADING_KINDS = ("train", "embed", "induce", "transition")  # those that load weights before anything else
+PAUSING_KINDS = ("train", "embed", "induce", "refine", "transition")  # they make way between two batches
 IO_KINDS = ("import", "export", "release", "sample")  # files: what trains, embeds or asks models is `gpu` work
 
 HELD_UP_FOR = timedelta(minutes=2)  # a proposal that nobody took for so long holds up nothing: no worker could
@@ -216,6 +218,9 @@ class Job(Leased):
     @property
     def work(self) -> str:
         return f"other work ({self.get_kind_display()})"
+
+    def work_beside(self, project: int, *, is_watched: bool, is_new: bool) -> str:
+        return f"{self.work}{MAKES_WAY if is_new and self.kind in PAUSING_KINDS else STAYS}"
 
     def has_file(self) -> bool:
         """Whether its result can still be downloaded."""

@@ -10,53 +10,26 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from functools import wraps
 from typing import Self, TypeVar, cast
 
 from django.db import Error, connection, models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from annotations.hosts.identity import host_id, owner_of, shown, this_process
-from annotations.models.jobs.messaged import Messaged, MessagedQuerySet
+from annotations.models.jobs.awaiting import Awaiting
+from annotations.models.jobs.messaged import MessagedQuerySet
 from annotations.models.jobs.workers import Worker
 from annotations.monitor import errors, last_words
-from annotations.monitor.outages import OUTAGES, in_a_line
-from annotations.monitor.starting import is_starting
-from annotations.shown_progress import ago_text, span_text
+from annotations.monitor.outages import patiently
+from annotations.shown_progress import ago_text
 
 logger = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS = 15
 LOOK_SECONDS = 1.0  # between two looks at whether a lease is still held
 MAX_ATTEMPTS = 3
-NOBODY = ": no worker has taken it. Is one running? “make run” starts one"
 WAITING_SECONDS = 20  # a queued row that nobody took for so long: probably no worker is running
-
-PATIENCE_SECONDS = 60
-
-
-def _patiently(write):
-    """Decorator: try the write again for a while when the database is away, as what a worker says at the end of its
-    work must not be lost."""
-
-    @wraps(write)
-    def until_it_answers(*args, **kwargs):
-        began, is_told = time.monotonic(), False
-        while True:
-            try:
-                return write(*args, **kwargs)
-            except OUTAGES as error:
-                if connection.in_atomic_block or time.monotonic() > began + PATIENCE_SECONDS:
-                    raise
-                if not is_told:  # once, not with every try
-                    logger.warning("the database does not answer, waiting: %s", in_a_line(error))
-                is_told = True
-                connection.close()
-                time.sleep(0.5)
-
-    return until_it_answers
 
 
 class LeaseLost(Exception):
@@ -163,7 +136,7 @@ class LeasedQuerySet(MessagedQuerySet[L]):
             errors.remember("job", f"{parked} of {name} died with their workers", error_id=error_id)
 
 
-class Leased(Messaged):
+class Leased(Awaiting):
     """A unit of background work. The database is the truth: messages only wake workers up."""
 
     class State(models.TextChoices):
@@ -228,24 +201,20 @@ class Leased(Messaged):
             return f"waits to go on, last worked on {ago_text(self.heartbeat_at)}{self._why(turn_is_told)}"
         return self.turn_text(WAITING_SECONDS, turn_is_told=turn_is_told)
 
-    def turn_text(self, silent_for: float = 0.0, *, turn_is_told: bool = False) -> str:
-        """How long a waiting row waits, and for what once that is longer than some seconds."""
-        waited = (timezone.now() - self.created_at).total_seconds()
-        return f"waiting for {span_text(waited)}{self._why(turn_is_told) if waited >= silent_for else ''}"
-
-    def _why(self, turn_is_told: bool) -> str:
-        """The end of a sentence about a waiting row: what workers do, by kind alone, or that there seem to be none."""
-        if at_work := self.works_of_others():
-            return "" if turn_is_told else f"; its turn comes after {at_work[0]}"
-        if Worker.objects.takes(self.queue):
-            return "; a worker is about to go on with what waits"
-        return ": workers are starting" if is_starting(self.queue) else NOBODY
-
-    def works_of_others(self) -> list[str]:
-        """What the workers of its queue are at, each with an article."""
+    def busy_text(self) -> str:
+        workers = Worker.objects.taking(self.queue)
         held = (cast("LeasedQuerySet[Leased]", model._default_manager.all()) for model in Leased.__subclasses__())
         rows = (row for kind in held for row in (*kind.held(), *kind.leaving()))
-        return [row.work for row in rows if row.queue == self.queue and row != self]
+        others = [row for row in rows if row.queue == self.queue and row != self and workers.have(row.lease_owner)]
+        return workers.busy_text(self._works_of(others))
+
+    def _works_of(self, others: "list[Leased]") -> list[str]:
+        """What workers are at that have these rows, as it is told to who waits for this one."""
+        return [row.work for row in others]
+
+    def work_beside(self, project: int, *, is_watched: bool, is_new: bool) -> str:
+        """What its worker is at, by name for who waits in the same project; and whether it makes way for them."""
+        raise NotImplementedError
 
     @property
     def work(self) -> str:
@@ -295,7 +264,7 @@ class Leased(Messaged):
                 raise LeaseLost(f"{self} is no longer ours")
             yield
 
-    @_patiently
+    @patiently
     def finish(self, state: str, **fields) -> bool:
         """End the work under our lease; False when somebody else ended it first. A good end forgets what attempts
         before it failed of."""
@@ -305,7 +274,7 @@ class Leased(Messaged):
         fields |= {"state": state, "finished_at": Now()} | self.FREE
         return bool(self.under_lease().update(**fields))
 
-    @_patiently
+    @patiently
     def retry_or_fail(self, message: str) -> None:
         """Give the row back after an unexpected error; the cap on attempts parks it in the end."""
         if self.attempt >= MAX_ATTEMPTS:
@@ -327,7 +296,7 @@ class Leased(Messaged):
             error.__dict__["webnav_error_id"] = error_id  # tasks look for it
         return error_id
 
-    @_patiently
+    @patiently
     def hand_back(self) -> bool:
         """End a slice: another worker may go on at once, and no attempt is used up. True when it was still ours."""
         return bool(self.under_lease().update(state=self.State.QUEUED, attempt=0, **self.FREE))

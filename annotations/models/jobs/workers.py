@@ -1,10 +1,13 @@
 """The register of workers, which they write themselves: where they run, what they take, what they hold."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Self
 
 from django.db import models
 from django.db.models.functions import Now
+
+from annotations.hosts.identity import owner_of
 
 ALIVE = timedelta(seconds=60)  # of silence until a worker counts as gone
 REMEMBERED = timedelta(days=7)
@@ -16,7 +19,27 @@ class WorkerQuerySet(models.QuerySet["Worker"]):
 
     def takes(self, queue: str) -> bool:
         """Whether a live worker takes work from this queue."""
-        return self.alive().filter(queues__contains=[queue]).exists()
+        return self.taking(queue).exists()
+
+    def taking(self, queue: str) -> Self:
+        """Live workers that take work from this queue."""
+        return self.alive().filter(queues__contains=[queue])
+
+    def have(self, owner: str) -> bool:
+        """Whether a process, as leases name it, is one of these workers': a command that does the work in a terminal
+        takes nothing else."""
+        process = owner_of(owner)
+        mains = (owner_of(main) for main in self.values_list("owner", flat=True))
+        return process is not None and any(main is not None and process.is_of(main) for main in mains)
+
+    def busy_text(self, works: Sequence[str]) -> str:
+        """That all of these workers are busy, and with what; "" where one is free. `works`: what each of their
+        processes is at, with an article."""
+        count = sum(self.values_list("processes", flat=True))
+        if not works or len(works) < count:
+            return ""
+        who = f"all {count:,} workers are" if count > 1 else "the only worker is"
+        return f"{who} busy with {'; and with '.join(dict.fromkeys(works))}"
 
     def tell(self, owner: str, **facts) -> None:
         """Note that a worker is alive, and what it holds; workers that have been silent for a week are forgotten."""
