@@ -8,7 +8,7 @@ from functools import partial
 from django.db import OperationalError, connection
 
 from annotations.jobs import running
-from annotations.models import Job
+from annotations.models import Job, Leased
 
 POLL_SECONDS = 1.0
 PATIENCE_SECONDS = 10
@@ -17,11 +17,12 @@ AWAY_SECONDS = 120  # a restart of the database takes seconds, one of its machin
 
 @dataclass(frozen=True)
 class Standing:
-    """How far work is. `line` is printed when `key` has changed; "" prints nothing."""
+    """How far work is. `line` is printed when `key` has changed; "" prints nothing. `waiting`: a part of it that waits,
+    where no worker has taken any yet."""
 
     key: Hashable
     line: str
-    is_waiting: bool
+    waiting: Leased | None
     is_over: bool
 
 
@@ -44,8 +45,8 @@ def follow(look: Callable[[], Standing], say: Callable[[str], object]) -> None:
                 told = found.key
             if found.is_over:
                 return
-            if not warned and found.is_waiting and heard - begun > PATIENCE_SECONDS:
-                say("no worker has taken it yet: none runs (`make run` starts one), or all are busy. Or use --inline.")
+            if not warned and found.waiting and heard - begun > PATIENCE_SECONDS:
+                say(f"it waits: {found.waiting.awaited_text()}. Or use --inline.")
                 warned = True
         time.sleep(POLL_SECONDS)
 
@@ -56,7 +57,7 @@ def follow_job(job: Job, say: Callable[[str], object]) -> Job:
     def look() -> Standing:
         job.refresh_from_db()
         line = "" if job.is_over else _line(job)
-        return Standing(line, line, job.state == Job.State.QUEUED, job.is_over)
+        return Standing(line, line, job if job.state == Job.State.QUEUED else None, job.is_over)
 
     follow(look, say)
     return job

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from agents.models import Run
 from annotations.jobs import following
-from evaluation.models import Study
+from evaluation.models import Shard, Study
 
 
 def follow(study: Study, say: Callable[[str], object]) -> None:
@@ -12,7 +12,8 @@ def follow(study: Study, say: Callable[[str], object]) -> None:
 
     def look() -> following.Standing:
         done, is_over = study.runs.done_steps(), not study.runs.open().exists()
-        is_waiting = not study.runs.exclude(state=Run.State.QUEUED).exists()
-        return following.Standing((done, is_over), study.summary(), is_waiting, is_over)
+        has_begun = study.runs.exclude(state=Run.State.QUEUED).exists()
+        waiting = None if has_begun else Shard.objects.waiting().filter(run__studies=study).first()
+        return following.Standing((done, is_over), study.summary(), waiting, is_over)
 
     following.follow(look, say)

@@ -6,9 +6,12 @@ from django.db import OperationalError, connection
 
 from agents.models import Run
 from annotations.jobs import following
+from annotations.models import Job
 from evaluation.studies.following import follow
+from tests import factories
 from tests.app_server import database_url
 from tests.evaluation.study_rows import make_study
+from webnav_site.workers import registry
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -41,6 +44,33 @@ def test_a_restart_of_the_database_is_waited_for(study, monkeypatch) -> None:
     follow(study, write)
     assert [line.partition(":")[0] for line in told] == ["queued", "done"]
     assert study.runs.get().state == Run.State.DONE
+
+
+def test_no_worker_and_busy_ones_are_told_apart(study, dataset, monkeypatch) -> None:
+    monkeypatch.setattr(following, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(following, "PATIENCE_SECONDS", 0)
+
+    def waits() -> str:
+        """What is said of the wait, at which the study is ended."""
+        told: list[str] = []
+
+        def write(line: str) -> None:
+            told.append(line)
+            if line.startswith("it waits"):
+                Run.objects.filter(studies=study).update(state="done")
+
+        Run.objects.filter(studies=study).update(state="queued")
+        follow(study, write)
+        return next(line for line in told if line.startswith("it waits"))
+
+    assert waits() == "it waits: no worker runs: “make run” starts one. Or use --inline."
+    registry.tell("gpu@here", ("gpu",), 1)
+    assert waits() == "it waits: a worker is about to go on with what waits. Or use --inline."
+    training = factories.make_job(dataset.project, kind="train")
+    Job.objects.claim(training.pk)
+    assert waits() == (
+        "it waits: the only worker is busy with other work (training), which does not make way. Or use --inline."
+    )
 
 
 def test_a_database_that_stays_away_is_said(study, monkeypatch) -> None:

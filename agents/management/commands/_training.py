@@ -161,7 +161,8 @@ class TrainCommand(BaseCommand):
         def look() -> Standing:
             job = model.current_job()
             line = "" if job.is_over else _line(job.state, job.progress)
-            return Standing(json.dumps(job.progress), line, not (job.attempt or job.progress), job.is_over)
+            waiting = None if job.attempt or job.progress else job
+            return Standing(json.dumps(job.progress), line, waiting, job.is_over)
 
         follow(look, self.stderr.write)
         return model.current_job()
