@@ -24,6 +24,7 @@ urlpatterns = [
     path("studies/watch/", views.watch, name="study-watch"),
     path("demonstrate/", showing_views.demonstrate, name="demonstrate"),
     path("converse/", talking_views.converse, name="converse"),
+    path("trajectories/<int:pk>/again/", talking_views.converse_again, name="converse-again"),
     path("studies/<int:pk>/", views.study, name="study"),
     path("studies/<int:pk>/plots/", views.study_plots, name="study-plots"),
     path("studies/<int:pk>/plots.csv", views.study_plots_csv, name="study-plots-csv"),

@@ -16,6 +16,7 @@ from base64 import b64decode
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,8 @@ class EnvironmentProcess:
                 start_new_session=True,
             )
         self._hear(STARTING)
+        # Whether its process and its browser run, as can be seen without asking them.
+        self.is_alive = partial(_all_run, _that_have_started_others(self._popen.pid))
 
     @property
     def pid(self) -> int:
@@ -197,6 +200,22 @@ class EnvironmentProcess:
         except subprocess.TimeoutExpired:
             self.kill()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _that_have_started_others(pid: int) -> list[psutil.Process]:
+    """A process and those below it that have started further ones: a browser is among them, pages in it are not."""
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        started = process.children(recursive=True)
+        parents = {one.ppid() for one in started}
+        return [process, *(one for one in started if one.pid in parents)]
+    return []
+
+
+def _all_run(processes: Sequence[psutil.Process]) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return all(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in processes)
+    return False
 
 
 def _view(answer: dict[str, Any]) -> PageView:

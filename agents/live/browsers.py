@@ -13,17 +13,13 @@ from django.utils import timezone
 
 from agents.environments.process import EnvironmentProcess
 from agents.environments.protocol import ActionEffect, EnvironmentLost
-from agents.live.under_way import ActingEpisode, HeldEpisode, LiveEpisode
-from agents.models import Drive, HeldStep, Run
+from agents.live.under_way import ATTEMPTS, ActingEpisode, HeldEpisode, LiveEpisode, Losses
+from agents.models import Drive, HeldStep, Run, Trajectory
 from agents.runs import events
 from agents.runs.episodes import ActionOutcome, Episode, Seen
 from agents.types import Decision
 
 logger = logging.getLogger(__name__)
-
-ATTEMPTS = 3  # of an episode whose browser is lost
-LOST = "the browser was lost in each of {} attempts"
-LOST_WITH_PEOPLE = "ended: the browser was lost while {}; what was done before is kept"
 
 
 class EpisodeBrowsers:
@@ -39,6 +35,7 @@ class EpisodeBrowsers:
         self.active: dict[EnvironmentProcess, LiveEpisode] = {}
         self.held: dict[EnvironmentProcess, HeldEpisode] = {}
         self.stored = 0
+        self.losses = Losses(fenced, self.tell_of)
 
     def close(self) -> None:
         for environment in (*self.free, *self.active):
@@ -88,13 +85,18 @@ class EpisodeBrowsers:
             logger.warning("%s of run %d is lost: %s", episode.trajectory, self.run.pk, error)
             self.free.append(self.open_one())
             if episode.is_peoples:
-                self._lose(episode)
+                self.losses.lose(episode)
             elif episode.attempts >= ATTEMPTS:
-                self._give_up(episode)
+                self.losses.give_up(episode)
             else:
                 self.waiting.appendleft(episode)
             return None
         return True if answer is None else answer
+
+    def look(self) -> None:
+        """Find out which browsers have ended while nothing was asked of them."""
+        for environment in [one for one in self.active if not one.is_alive()]:
+            self.ask(environment, environment.observe)  # which tells
 
     def carry_out(self, asked: Sequence[ActingEpisode]) -> list[tuple[ActingEpisode, ActionEffect]]:
         """Do the next action of each decision, all at once; what came of them. Those whose browser is lost are marked
@@ -111,7 +113,10 @@ class EpisodeBrowsers:
     def keep_what_people_did(self) -> None:
         """End waiting episodes whose browser was lost with a worker after a person had stopped them or acted in them:
         what the person did or said cannot be done again, so it is kept."""
-        drives = Drive.objects.of(episode.trajectory.pk for episode in self.waiting)
+        keys = [episode.trajectory.pk for episode in self.waiting]
+        over = set(Trajectory.objects.filter(pk__in=keys, state=Trajectory.State.DONE).values_list("pk", flat=True))
+        self.waiting = deque(one for one in self.waiting if one.trajectory.pk not in over)  # lost while parked
+        drives = Drive.objects.of(keys)
         for episode in [*self.waiting]:
             drive = drives.get(episode.trajectory.pk)
             last = episode.trajectory.steps.filter(done_by__isnull=False).order_by("seq").last()
@@ -125,7 +130,7 @@ class EpisodeBrowsers:
                 continue
             if last is not None:
                 episode.at = next((at for at, turn in enumerate(episode.turns) if turn.pk == last.turn_id), 0)
-            self._lose(episode)
+            self.losses.lose(episode)
 
     def _end_talk(self, episode: LiveEpisode, said: Sequence[Drive]) -> None:
         """End a conversation whose browser was lost: as its user has ended it, or as lost. An instruction that the
@@ -136,7 +141,7 @@ class EpisodeBrowsers:
             with self.fenced():
                 episode.hear_user(instructions[0])
         if said[0].is_content is None:
-            return self._lose(episode)
+            return self.losses.lose(episode)
         with self.fenced():
             HeldStep.objects.withdraw(episode.trajectory)
             seen, outcome = Seen("", "", 0, timezone.now()), ActionOutcome(float(said[0].is_content), said[0].verdict)
@@ -146,29 +151,6 @@ class EpisodeBrowsers:
                 episode.drive.end(Drive.State.OVER)
         self.tell_of([episode])
         return None
-
-    def _lose(self, episode: LiveEpisode) -> None:
-        """End an episode whose page a person had brought about and whose browser is lost; its outcome says so."""
-        drive = episode.drive
-        with self.fenced():
-            HeldStep.objects.withdraw(episode.trajectory)
-            said = drive.doing if drive else "the agent went on after a person"
-            self._end_lost(episode, LOST_WITH_PEOPLE.format(said))
-            if drive is not None:
-                drive.end(Drive.State.LOST)
-        self.tell_of([episode])
-
-    def _give_up(self, episode: LiveEpisode) -> None:
-        with self.fenced():
-            episode.trajectory.begin_episode()
-            self._end_lost(episode, LOST.format(ATTEMPTS))
-        self.tell_of([episode])
-
-    def _end_lost(self, episode: LiveEpisode, said: str) -> None:
-        lost = Decision((), error=said)
-        seen = Seen("", "", 0, timezone.now())
-        Episode(episode.trajectory, episode.turn).store(seen, lost, [ActionOutcome(0.0, said)])
-        episode.trajectory.end_episode(lost=True)
 
     def tell_of(self, episodes: Iterable[LiveEpisode] | Sequence[LiveEpisode]) -> None:
         """Tell viewers of these episodes, and of the run, that something new is stored."""

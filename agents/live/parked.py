@@ -2,20 +2,27 @@
 
 A worker gives a shard back when its slice is over, so that others get their turn. The browsers of its episodes stay as
 they are, in this process: whoever takes the shard next goes on where they are, if it is this process, and begins them
-anew otherwise. Browsers that nobody comes back for are closed.
+anew otherwise. Browsers that nobody comes back for are closed. One that dies meanwhile is noticed at once, whatever its
+worker is at.
 """
 
+import logging
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
+
+from django.db import Error, connection
 
 from agents.environments.process import EnvironmentProcess
 from agents.live.under_way import HeldEpisode, LiveEpisode
 from agents.models import Run, Trajectory
 
+logger = logging.getLogger(__name__)
+
 KEPT_SECONDS = 1800.0
+LOOK_SECONDS = 1.0  # between two looks at whether a browser still runs
 
 
 @dataclass(frozen=True)
@@ -24,6 +31,7 @@ class ParkedEpisode:
 
     environment: EnvironmentProcess
     episode: LiveEpisode
+    lose: Callable[[LiveEpisode], None]  # ends it, where its browser is lost after people did something in it
     held: HeldEpisode | None = None  # an action that a person decides on
     since: float = field(default_factory=time.monotonic)
 
@@ -48,9 +56,7 @@ def park(parked: ParkedEpisode) -> None:
     trajectory.refresh_from_db(fields=["state", "step_count", "updated_at"])
     with _lock:
         _parked[trajectory.pk] = (_row_state(parked.episode), parked)
-    timer = threading.Timer(KEPT_SECONDS, _forget, (trajectory.pk, parked))
-    timer.daemon = True
-    timer.start()
+    threading.Thread(target=_keep, args=(trajectory.pk, parked), name=f"parked-{trajectory.pk}", daemon=True).start()
 
 
 def take(episode: LiveEpisode) -> ParkedEpisode | None:
@@ -83,6 +89,32 @@ def sweep() -> None:
             _, parked = _parked.pop(key, (None, None))
         if parked is not None:
             parked.environment.kill()
+
+
+def _keep(key: int, parked: ParkedEpisode) -> None:
+    """Close a browser that nobody comes back for; end the episode of one that dies before that."""
+    ends = time.monotonic() + KEPT_SECONDS
+    while time.monotonic() < ends:
+        time.sleep(LOOK_SECONDS)
+        with _lock:  # until the episode is ended: whoever takes it up sees that
+            if _parked.get(key, (None, None))[1] is not parked:
+                return None
+            if not parked.environment.is_alive():
+                del _parked[key]
+                return _lose(parked)
+    return _forget(key, parked)
+
+
+def _lose(parked: ParkedEpisode) -> None:
+    parked.environment.kill()
+    try:
+        rows = Trajectory.objects.filter(state=Trajectory.State.RUNNING, run__state__in=Run.OPEN)
+        if parked.episode.is_peoples and rows.filter(pk=parked.episode.trajectory.pk).exists():
+            parked.lose(parked.episode)
+    except Error as error:  # whoever takes it up next ends it
+        logger.warning("%s, whose browser is lost, could not be ended: %s", parked.episode.trajectory, error)
+    finally:
+        connection.close()
 
 
 def _forget(key: int, parked: ParkedEpisode) -> None:

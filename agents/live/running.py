@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from django.db import transaction
+
 from agents.encoders.memory_limits import within_memory
 from agents.environments.process import EnvironmentProcess
 from agents.guard.policy import Risk
@@ -18,7 +20,7 @@ from agents.live.browsers import EpisodeBrowsers
 from agents.live.driving import Drives
 from agents.live.patience import Patience
 from agents.live.teaching import keep_shown
-from agents.live.under_way import ActingEpisode, HeldEpisode, LiveEpisode
+from agents.live.under_way import ActingEpisode, HeldEpisode, LiveEpisode, Losses
 from agents.live.unsure import stopped
 from agents.live.users import ModelUsers
 from agents.llm.protocol import Llm
@@ -127,8 +129,9 @@ class LiveRun:
             for episode in self.active.values():
                 HeldStep.objects.withdraw(episode.trajectory)
             return
+        lose = Losses(transaction.atomic, self.browsers.tell_of).lose  # no worker has the shard then
         for environment, episode in self.active.items():
-            parked.park(parked.ParkedEpisode(environment, episode, self.held.get(environment)))
+            parked.park(parked.ParkedEpisode(environment, episode, lose, self.held.get(environment)))
         self.active.clear()
 
     @property
@@ -145,6 +148,7 @@ class LiveRun:
         self.drives.look()
         acted = [*self._decided(), *self._released(), *self.drives.asked()]
         if not acted:
+            self.browsers.look()
             return self.patience.wait(self.drives.anybody_drives)
         self.patience.has_work()
         return self._act(acted)

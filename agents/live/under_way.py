@@ -3,6 +3,7 @@ person."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -21,6 +22,9 @@ from agents.types import Action, Decision, Observation, PastAction, RecordedStep
 TYPED_STEPS = 15  # of an agent in one turn, before the person who types for the user is asked what is next
 TAKEN = f"It took {TYPED_STEPS} steps, and does not say that it is done."
 NO_ACTION = "ended: the agent had no action"
+ATTEMPTS = 3  # of an episode whose browser is lost
+LOST = "the browser was lost in each of {} attempts"
+LOST_WITH_PEOPLE = "ended: the browser was lost while {}; what was done before is kept"
 
 
 @dataclass
@@ -292,3 +296,35 @@ class HeldEpisode:
         acting.episode.did(acting.observation, action, acting.decision.trace)
         acting.outcomes = [ActionOutcome(0.0, f"{self.row.outcome}; not done: {changed}")]
         acting.after = view
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Ends episodes whose browsers are lost. `tell_of`: tells viewers of them."""
+
+    fenced: Callable[[], AbstractContextManager[Any]]
+    tell_of: Callable[[Sequence[LiveEpisode]], None]
+
+    def lose(self, episode: LiveEpisode) -> None:
+        """End an episode whose page a person had brought about and whose browser is lost; its outcome says so."""
+        drive = episode.drive
+        with self.fenced():
+            HeldStep.objects.withdraw(episode.trajectory)
+            said = drive.doing if drive else "the agent went on after a person"
+            self._end(episode, LOST_WITH_PEOPLE.format(said))
+            if drive is not None:
+                drive.end(Drive.State.LOST)
+        self.tell_of([episode])
+
+    def give_up(self, episode: LiveEpisode) -> None:
+        """End an episode whose browser was lost too often."""
+        with self.fenced():
+            episode.trajectory.begin_episode()
+            self._end(episode, LOST.format(ATTEMPTS))
+        self.tell_of([episode])
+
+    def _end(self, episode: LiveEpisode, said: str) -> None:
+        lost = Decision((), error=said)
+        seen = Seen("", "", 0, timezone.now())
+        Episode(episode.trajectory, episode.turn).store(seen, lost, [ActionOutcome(0.0, said)])
+        episode.trajectory.end_episode(lost=True)

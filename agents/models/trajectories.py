@@ -17,6 +17,7 @@ from annotations.models import Conversation, Step, Turn
 from annotations.models.corpus.conversations import StepQuerySet
 
 USER = "user"  # in the trace of a live conversation's step: what its user, a language model, has said
+LOST = "the browser was lost with its worker"
 
 
 class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
@@ -177,6 +178,13 @@ class Trajectory(models.Model):
         typed = self.run.dataset.is_live and self.conversation.extra.get("typed")
         row = self.drives.last_words().first() if typed else None
         return row.verdict.removeprefix("ended: ") if row else ""
+
+    def lost_text(self, waits: str) -> str:
+        """Why a talk is over that its user has not ended: its browser was lost. `waits`: what it waits for."""
+        if self.state != self.State.DONE:
+            return waits if waits == LOST and self.conversation.extra.get("typed") else ""
+        ends = self.steps.filter(outcome=F("error"), trajectory__conversation__extra__typed=True).exclude(error="")
+        return ends.latest("seq").outcome.removeprefix("ended: ") if ends else ""
 
     def driven(self) -> dict[str, Any] | None:
         """The person who has stopped the agent, as the replay page reads it; None where nobody has."""

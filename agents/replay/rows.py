@@ -23,16 +23,18 @@ def progress(trajectory: Trajectory, steps: list[dict[str, Any]], *, gold: bool)
     `turns`: the outline of an episode, which grows; null for recorded conversations."""
     ends = trajectory.last_words() if gold and trajectory.may_grow else ""
     held = trajectory.held_steps.waiting().first() if gold and not ends else None
+    waits = trajectory.waits_text()
     return {
         "turns": trajectory.outline() if trajectory.has_own_steps else None,
         "trajectory": trajectory.pk,
         "state": trajectory.state,
         "run_state": trajectory.run.state,
-        "waits": trajectory.waits_text(),
+        "waits": waits,
         "step_count": trajectory.step_count,
         "stored": trajectory.steps.count(),
         "steps": steps,
         "ends": ends,
+        "lost": trajectory.lost_text(waits) if gold else "",
         "held": held.shown if held else None,
         "drive": trajectory.driven() if gold else None,
         "kept": trajectory.kept() if gold else None,

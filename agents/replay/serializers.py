@@ -78,6 +78,9 @@ class TrajectoryStepsSerializer(serializers.Serializer):
     ends = serializers.CharField(
         help_text="How its user has ended the conversation, until a worker stores that as its last step; empty else."
     )
+    lost = serializers.CharField(
+        help_text="Why a conversation is over that its user has not ended: its browser was lost; empty else."
+    )
     held = serializers.DictField(allow_null=True, help_text="The risky action that waits for a person.")
     drive = serializers.DictField(allow_null=True, help_text="Who keeps the agent from going on, and its window.")
     kept = serializers.DictField(allow_null=True, help_text="The demonstration that people's steps are kept as.")

@@ -154,6 +154,8 @@ def _page(request: HttpRequest, found: Trajectory, seq: int) -> HttpResponse:
     data |= {"me": request.user.get_username(), "live": found.run.dataset.is_live}
     data["whole"] = "whole" in request.GET
     data["typed"] = bool(found.conversation.extra.get("typed"))
+    mine = data["typed"] and found.run.created_by == request.user and rights.can("evaluate", project)
+    data["again_url"] = reverse("converse-again", args=[found.pk]) if mine else ""
     data["unsaid"] = request.session.get(UNSAID, {}).get(str(found.pk), "") if data["typed"] else ""
     return render(request, "agents/replay.html", context | {"data": data, "next_asked": asked})
 

@@ -13,6 +13,7 @@ from agents.encoders.memory_limits import inference_advice
 from agents.live.parked import KEPT_SECONDS
 from agents.models import Drive, Run, RunTally
 from agents.models.awaited import awaits_people, last_asked
+from agents.models.trajectories import LOST
 from agents.runs import events
 from annotations.hosts.identity import shown
 from annotations.models import Conversation, Job, Leased, LeasedQuerySet
@@ -23,7 +24,6 @@ from annotations.shown_progress import ago_text, span_text
 WATCHED_FOR = timedelta(minutes=2)  # somebody who looks does not wait longer
 BROWSERS_KEPT = timedelta(seconds=KEPT_SECONDS)
 NAMED_WORKERS = 3
-LOST = "the browser was lost with its worker; the episode ends when another worker comes"
 LEAVING = timedelta(minutes=15)  # more than the longest batch of the embedded model takes
 _steps_of = attrgetter("step_count")
 Scorer = Callable[[Run], int]  # replaces the scores of a run; gives the number of steps that they rest on

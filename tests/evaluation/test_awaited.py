@@ -71,7 +71,7 @@ def test_a_talk_whose_worker_has_ended_says_so_and_comes_before_other_work(talke
         host, _, rest = owner_name().partition(f":{os.getpid()}")
         gone = f"{host}:{ended.pid}{rest}"
     Shard.objects.filter(pk=talked.pk).update(lease_owner=gone)
-    assert episode.waits_text() == "the browser was lost with its worker; the episode ends when another worker comes"
+    assert episode.waits_text() == "the browser was lost with its worker"
     assert placing.best_of(talked.pk) == talked.pk
 
 

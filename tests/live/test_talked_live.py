@@ -4,13 +4,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
+import psutil
 import pytest
 from django.db import connection
 
 from agents.environments.process import EnvironmentProcess
 from agents.live import patience, running
 from agents.live.driving import Drives
-from agents.models import Drive, Trajectory, TrajectoryStep
+from agents.models import Drive, Run, Trajectory, TrajectoryStep
 from agents.models import driving as driving_rows
 from agents.types import Action, Decision, Observation
 from annotations.models import Role
@@ -186,6 +187,60 @@ def test_a_browser_that_dies_in_a_later_turn_ends_the_conversation_and_replays_n
     assert [(step.turn.index, step.operation) for step in steps] == [(0, "HOVER"), (0, "STOP"), (1, "")]
     assert "the browser was lost" in steps[2].outcome
     assert Trajectory.objects.get().state == "done"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_parked", [False, True])
+def test_a_browser_that_dies_while_its_user_thinks_is_noticed_at_once(
+    episode, agent, worker, monkeypatch, is_parked
+) -> None:
+    opened: list[EnvironmentProcess] = []
+    parked_now = threading.Event()
+    go_on = threading.Event()
+
+    def opening(run: running.LiveRun) -> EnvironmentProcess:
+        opened.append(EnvironmentProcess(run.limits["environment"]))
+        return opened[-1]
+
+    park = running.LiveRun._park
+
+    def held_back(run: running.LiveRun) -> None:
+        """Its worker does other work for a while."""
+        park(run)
+        parked_now.set()
+        go_on.wait(30)
+
+    monkeypatch.setattr(running.LiveRun, "_open", opening)
+    if is_parked:
+        monkeypatch.setattr(patience, "WAITING_SECONDS", 0.0)
+        monkeypatch.setattr(running.LiveRun, "_park", held_back)
+    thread = worker()
+    try:
+        standing()
+        assert not is_parked or parked_now.wait(30)
+        kill_chromium(opened[0])
+        end = time.monotonic() + 10
+        while not (said := Trajectory.objects.get().lost_text("")) and time.monotonic() < end:
+            time.sleep(0.1)
+        told = "the browser was lost while it waits for ada to say the next instruction; what was done before is kept"
+        assert said == told
+    finally:
+        go_on.set()
+    thread.join(60)
+    assert not thread.is_alive()
+    steps = TrajectoryStep.objects.order_by("seq")
+    assert [step.operation for step in steps] == ["HOVER", "STOP", ""]
+    assert Drive.objects.get().state == "lost"
+    assert Run.objects.get().is_over
+
+
+def kill_chromium(opened: EnvironmentProcess) -> None:
+    """Kill the browser as the kernel does that lacks memory; the process that asks it lives on."""
+    assert opened.is_alive()
+    below = psutil.Process(opened.pid).children(recursive=True)
+    zygote = next(one for one in below if "--type=zygote" in one.cmdline())
+    found = next(one for one in zygote.parents() if "--type=zygote" not in one.cmdline())
+    found.kill()
 
 
 @pytest.mark.parametrize("heard", [True, False])

@@ -11,15 +11,19 @@ from django.db.models import Exists, OuterRef
 from agents.cookbook import saved
 from agents.live.showing import ShownGoal
 from agents.models import Drive, Trajectory
+from agents.models.trajectories import LOST
+from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.stages.registry import planner_of
 from annotations.access import rules
 from annotations.models import Project
 from annotations.models.accounts.projects import Account
 from evaluation.models import Study
+from evaluation.scores.reviewed import store_all_scores
 from evaluation.studies.running import planned_recipe, publish_on_commit
+from evaluation.studies.taking_part.planners import planners_for
 from evaluation.studies.taking_part.showing import Begun, own_episodes
-from evaluation.studies.taking_part.talked_agent import TalkedAgent
+from evaluation.studies.taking_part.talked_agent import TalkedAgent, asks, holds
 
 NAME = "Talk of"  # how the names of such studies begin
 ENVIRONMENT = "sample-sites-free"
@@ -67,3 +71,18 @@ def talk(user: Account, project: Project, recipe: str, website: str, words: str,
         study.watch(user)
         publish_on_commit(run.shards.waiting())
     return Begun(run.trajectories.get(), is_new=True)
+
+
+def talk_again(user: Account, lost_id: int) -> Begun:
+    """The same conversation begun anew, with the same agent and first words, as the browser of this one is lost. Raises
+    PermissionDenied, and ValueError with a sentence."""
+    lost = Trajectory.objects.with_place().get(pk=lost_id)
+    run, goal = lost.run, lost.conversation
+    chosen = literature.from_dict(run.recipe)
+    offered = [model.name for model in planners_for(user, saved.get(run.recipe_name, user))]
+    model = chosen.plan.model if chosen.plan.model in offered else ""
+    for study in run.studies.all() if not run.is_over else ():
+        study.cancel(store_all_scores, LOST)
+    words = goal.turns.order_by("index").values_list("instruction", flat=True)[0]
+    agent = TalkedAgent(model, asks(chosen), holds(chosen))
+    return talk(user, run.dataset.project, run.recipe_name, goal.extra["task"], words, agent)

@@ -6,13 +6,15 @@ from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
 
 from agents.cookbook import saved
 from agents.cookbook.starters import missing_of
 from agents.live.showing import LONGEST_GOAL, example_goals, shown_tasks
-from agents.models import TrainedModel
+from agents.models import TrainedModel, Trajectory
 from agents.recipes.literature import Recipe
 from agents.replay.views import UNSAID
 from annotations.access import rules
@@ -22,7 +24,7 @@ from annotations.forms import choice_field, offer_projects
 from annotations.models import Project
 from evaluation.studies.taking_part import planners, talked_agent
 from evaluation.studies.taking_part.talked_agent import TalkedAgent
-from evaluation.studies.taking_part.talking import ENVIRONMENT, talk, talks, under_way
+from evaluation.studies.taking_part.talking import ENVIRONMENT, talk, talk_again, talks, under_way
 
 USUAL = "grounded"
 STILL = "You are still in this conversation. What you had typed stands below: say it here, or end it first."
@@ -109,6 +111,20 @@ def converse(request: HttpRequest) -> HttpResponse:
                 request.session[UNSAID] = {str(begun.trajectory.pk): form.cleaned_data["words"]}
             return redirect("trajectory", begun.trajectory.pk)
     return render(request, "evaluation/converse.html", _context(request, form, projects))
+
+
+@require_POST
+def converse_again(request: HttpRequest, pk: int) -> JsonResponse:
+    """Begin a conversation anew whose browser was lost; {url} of the new one."""
+    mine = rules.visible(request.user, Trajectory.objects.filter(run__created_by=signed_in(request)))
+    lost = get_object_or_404(mine.select_related("run__dataset__project", "conversation"), pk=pk)
+    if not lost.lost_text(lost.waits_text()):
+        return JsonResponse({"error": "The browser of this conversation is not lost."}, status=409)
+    try:
+        begun = talk_again(signed_in(request), lost.pk)
+    except ValueError as error:
+        return JsonResponse({"error": str(error)}, status=409)
+    return JsonResponse({"url": reverse("trajectory", args=[begun.trajectory.pk])})
 
 
 def _context(request: HttpRequest, form: TalkForm, projects: QuerySet[Project]) -> dict[str, Any]:

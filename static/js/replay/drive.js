@@ -23,13 +23,24 @@ import { RemoteWindow } from "./window.js";
  * }} Drive
  */
 /** @typedef {{dataset: string, url: string}} Kept */
+/**
+ * `again`: where the conversation is begun anew; "" for who may not.
+ * @typedef {{
+ *   may: boolean,
+ *   me: string,
+ *   url: string,
+ *   again: string,
+ *   say: (text: string, stays?: boolean) => void,
+ *   onChange: () => void,
+ * }} DriveOptions
+ */
 
 const BEAT_MS = 20000; // a lease outlasts two that are lost
 
 export class DriveBar {
   /**
    * @param {{bar: HTMLElement, remote: HTMLElement, work: Element}} roots
-   * @param {{may: boolean, me: string, url: string, say: (text: string, stays?: boolean) => void, onChange: () => void}} options
+   * @param {DriveOptions} options
    */
   constructor({ bar, remote, work }, options) {
     this.bar = bar;
@@ -76,18 +87,18 @@ export class DriveBar {
    * @param {import("./store.js").ToldEpisode} episode
    */
   show(drive, episode) {
-    const { grows, ends, steps, byPeople, atEnd } = episode;
+    const { grows, ends, lost, steps, byPeople, atEnd } = episode;
     this.drive = drive;
     if (this.isCutOff) this.options.say(""); // the server has answered again
     this.isCutOff = false;
-    this.isOver = !grows || ends !== "";
-    if (!drive) this.token = "";
+    this.isOver = !grows || ends !== "" || lost !== "";
+    if (!drive || lost) this.token = "";
     else if (drive.person === this.options.me && grows) this.#come(drive);
     const share = steps ? `human share ${byPeople} of ${amount(steps, "step")}` : "";
     const key = JSON.stringify([drive, episode, this.token, this.isComing]);
     if (key === this.shown) return;
     this.shown = key;
-    this.bar.hidden = !grows && !byPeople;
+    this.bar.hidden = !grows && !byPeople && !lost;
     if (!this.bar.hidden) this.#showBar(episode, share);
     this.#showWindow(atEnd);
   }
@@ -116,8 +127,9 @@ export class DriveBar {
   }
 
   /** Who drives, in words. @param {import("./store.js").ToldEpisode} episode */
-  #who({ grows, ends, awaits }) {
+  #who({ grows, ends, lost, awaits }) {
     const { drive } = this;
+    if (lost) return "The conversation is over";
     if (!grows) return "Nobody drives";
     if (ends) return "The conversation is over";
     if (this.#awaitsMe && !this.isDriving) return "The agent waits for you";
@@ -128,8 +140,9 @@ export class DriveBar {
   }
 
   /** What comes next, in words. @param {import("./store.js").ToldEpisode} episode */
-  #more({ ends, waits }) {
+  #more({ ends, lost, waits }) {
     const { drive } = this;
+    if (lost) return lost;
     if (ends) return `${ends} · stored when a worker closes the browser${waits && ` · ${waits}`}`;
     if (!drive) return waits;
     if (!drive.stands) {
@@ -144,10 +157,18 @@ export class DriveBar {
   /** @param {import("./store.js").ToldEpisode} episode @param {string} share */
   #showBar(episode, share) {
     const { drive } = this;
-    const { kept, grows } = episode;
+    const { kept, grows, lost } = episode;
     const more = this.#more(episode);
-    this.left = drive && (drive.stands || !drive.shows) ? make("span.tag.warn", {}, "") : null;
-    const state = drive ? (drive.state === "driven" ? "person" : "paused") : this.isOver ? "over" : "agent";
+    this.left = drive && !lost && (drive.stands || !drive.shows) ? make("span.tag.warn", {}, "") : null;
+    const state = lost
+      ? "over"
+      : drive
+        ? drive.state === "driven"
+          ? "person"
+          : "paused"
+        : this.isOver
+          ? "over"
+          : "agent";
     this.bar.replaceChildren(
       make("i.dot", { "data-driver": state }),
       make("b", {}, this.#who(episode)),
@@ -158,6 +179,7 @@ export class DriveBar {
       make("span.faint", {}, share),
       ...(this.left ? [this.left] : []),
       ...(this.options.may && !this.isOver ? this.#buttons() : []),
+      ...(lost && this.options.again ? [this.#beginAgain()] : []),
     );
     this.#left();
   }
@@ -181,6 +203,21 @@ export class DriveBar {
     const made = make(look ? "button.btn.primary" : "button.btn", { type: "button", "data-drive": what }, words);
     if (key) made.append(" ", make("kbd", {}, key));
     made.addEventListener("click", () => this.#do(what));
+    return made;
+  }
+
+  /** The same conversation anew, as the browser of this one is lost. */
+  #beginAgain() {
+    const made = make("button.btn.primary", { type: "button" }, "Begin again");
+    made.addEventListener("click", async () => {
+      made.disabled = true;
+      try {
+        location.assign((await call(this.options.again, {})).url);
+      } catch (error) {
+        this.options.say(error.message, true);
+        made.disabled = false;
+      }
+    });
     return made;
   }
 
@@ -232,7 +269,7 @@ export class DriveBar {
   #showWindow(atEnd) {
     const { drive } = this;
     const driving = this.isDriving && drive !== null && drive.stands;
-    const seen = driving || (atEnd && drive !== null && drive.stands);
+    const seen = driving || (atEnd && !this.isOver && drive !== null && drive.stands);
     this.work.classList.toggle("driven", driving);
     this.work.classList.toggle("watched", seen);
     this.window.show(seen ? drive : null, driving);

@@ -136,6 +136,7 @@ export class LiveFeed {
   #show() {
     const { store } = this;
     if (this.lost) return this.onStatus(this.lost, "bad");
+    if (store.lost) return this.onStatus("browser lost", "bad");
     if (store.isOver) return this.onStatus("finished", "done");
     if (store.isStopped) return this.onStatus(store.runState === "cancelled" ? "cancelled" : "stopped: failed", "bad");
     if (!this.open && this.unreachable) return this.onStatus("server not reachable, trying again", "warn");

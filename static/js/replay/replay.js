@@ -62,7 +62,14 @@ const drive = new DriveBar(
     remote: element("remote"),
     work: /** @type {HTMLElement} */ (element("page").parentElement),
   },
-  { may: data.decides && data.gold, me: data.me, url: data.drive_url, say, onChange: () => feed.ask() },
+  {
+    may: data.decides && data.gold,
+    me: data.me,
+    url: data.drive_url,
+    again: data.again_url,
+    say,
+    onChange: () => feed.ask(),
+  },
 );
 const talk = data.typed && data.decides ? new ConverseBox(element("conversation"), drive, data) : null;
 const titled = document.title;
@@ -290,18 +297,10 @@ function awaited(seq) {
 function showDrive() {
   if (!data.live) return;
   const grows = !store.isOver && !store.isStopped && store.state !== "done";
-  drive.show(store.drive, {
-    grows,
-    awaits: store.awaits,
-    waits: store.waits,
-    ends: store.ends,
-    steps: store.rows.size,
-    byPeople: store.byPeople,
-    atEnd: following || current > store.complete,
-    kept: store.kept,
-  });
-  talk?.show(store.drive, grows && !store.ends, store.awaits ? store.awaited : sentence(store.waits));
-  if (!grows || store.ends || !data.decides || !data.gold) return;
+  drive.show(store.drive, store.told(grows, following || current > store.complete));
+  const goesOn = grows && !store.ends && !store.lost;
+  talk?.show(store.drive, goesOn, store.awaits ? store.awaited : sentence(store.waits));
+  if (!goesOn || !data.decides || !data.gold) return;
   for (const [spec, label, run] of drive.commands) bind(spec, label, run, { group: "Who drives" });
 }
 

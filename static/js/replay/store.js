@@ -14,6 +14,7 @@ import { call } from "../shared/server.js";
  *   turns?: TurnOutline[] | null,
  *   waits?: string,
  *   ends?: string,
+ *   lost?: string,
  *   held?: import("./held.js").Held | null,
  *   drive?: import("./drive.js").Drive | null,
  *   kept?: import("./drive.js").Kept | null,
@@ -21,13 +22,14 @@ import { call } from "../shared/server.js";
  */
 /**
  * An episode as its bar tells it. `awaits`: what must come before the agent drives; `waits`: for a worker, in words;
- * `ends`: how its user has ended it, though it is not stored yet; `atEnd`: nothing earlier is looked at; `kept`: as a
+ * `ends`: how its user has ended it, though it is not stored yet; `lost`: why it is over that its user has not ended; `atEnd`: nothing earlier is looked at; `kept`: as a
  * demonstration.
  * @typedef {{
  *   grows: boolean,
  *   awaits: string,
  *   waits: string,
  *   ends: string,
+ *   lost: string,
  *   steps: number,
  *   byPeople: number,
  *   atEnd: boolean,
@@ -66,7 +68,7 @@ export class ReplayStore {
     this.rows = new Map();
     /** @type {Map<number, StepView>} */
     this.views = new Map();
-    this.state = this.runState = this.waits = this.ends = "";
+    this.state = this.runState = this.waits = this.ends = this.lost = "";
     /** @type {import("./held.js").Held | null} */
     this.held = null;
     /** @type {import("./drive.js").Drive | null} */
@@ -110,7 +112,7 @@ export class ReplayStore {
 
   /** Take stored steps and the state; returns the sequence numbers that are new. Of an episode `turns` tells how many
    * steps there are by now; where they are fewer than before, it has begun anew, and what was known is forgotten. @param {StoredSteps} stored */
-  merge({ state, run_state: runState, waits, ends, steps, stored, turns, held, drive, kept }) {
+  merge({ state, run_state: runState, waits, ends, lost, steps, stored, turns, held, drive, kept }) {
     if (turns) {
       this.#lay(turns);
       if (stored < this.rows.size) {
@@ -128,10 +130,17 @@ export class ReplayStore {
     this.runState = runState;
     this.waits = waits ?? "";
     this.ends = ends ?? "";
+    this.lost = lost ?? "";
     this.held = held ?? null;
     this.drive = drive ?? null;
     this.kept = kept ?? null;
     return added;
+  }
+
+  /** @param {boolean} grows @param {boolean} atEnd @returns {ToldEpisode} */
+  told(grows, atEnd) {
+    const { awaits, waits, ends, lost, byPeople, kept } = this;
+    return { grows, awaits, waits, ends, lost, steps: this.rows.size, byPeople, atEnd, kept };
   }
 
   /** The last step before the first gap: whoever asks from here on misses nothing. */
