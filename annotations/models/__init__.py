@@ -28,7 +28,7 @@ from annotations.models.work.disputes import Dispute
 from annotations.models.work.edits import Edit, Proposal
 from annotations.models.work.items import Item
 from annotations.models.work.parts import Part, PartChange
-from annotations.models.work.queue import NotFree, NotReady, NotYours, StaleWork, VerdictRefused
+from annotations.models.work.queue import NotFree, NotReady, NotYours, StaleWork, Unsure, VerdictRefused, check_sure
 from annotations.models.work.remarks import BadComment, Comment, Delivery, KeyMap, Mention, Webhook
 from annotations.models.work.sending_back import SentBack
 from annotations.models.work.sessions import Session, SessionTask
@@ -99,9 +99,11 @@ __all__ = [
     "TryCount",
     "Turn",
     "TurnCorrection",
+    "Unsure",
     "Verdict",
     "VerdictRefused",
     "Webhook",
     "Website",
     "Worker",
+    "check_sure",
 ]

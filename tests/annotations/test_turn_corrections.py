@@ -1,12 +1,13 @@
 """Wordings and cuts of stored conversations, corrected by two people: the next release has them and says why."""
 
 import json
+import re
 
 import pytest
 
 from annotations.corpus.correct.rewording import WordingDesk
 from annotations.corpus.reworded import NewWording
-from annotations.models import Conversation, CorrectionRefused, ReleasedConversation, Turn, TurnCorrection
+from annotations.models import Conversation, CorrectionRefused, ReleasedConversation, Step, Turn, TurnCorrection, Unsure
 from annotations.releases.checking import check_dataset
 from annotations.releases.diffing import Difference, details
 from annotations.releases.releasing import make_release
@@ -38,11 +39,11 @@ def steps_of(conversation: Conversation) -> list[list[int]]:
 
 def propose(correction: TurnCorrection, user, instruction: str, first_step: int | None = None) -> None:
     fresh = TurnCorrection.objects.get(pk=correction.pk)
-    WordingDesk(fresh).propose(user, instruction, str(first_step or ""))
+    WordingDesk(fresh).propose(user, instruction, str(first_step or ""), sure=True)
 
 
 def accept(correction: TurnCorrection, user, note: str = "") -> None:
-    WordingDesk(TurnCorrection.objects.get(pk=correction.pk)).accept(user, note)
+    WordingDesk(TurnCorrection.objects.get(pk=correction.pk)).accept(user, note, sure=True)
 
 
 def test_a_wording_changes_once_another_person_has_verified_it(conversation: Conversation) -> None:
@@ -175,11 +176,22 @@ def test_it_is_asked_for_corrected_and_verified_on_pages(conversation: Conversat
     assert at == f"/turn-corrections/{TurnCorrection.objects.get().pk}/"
     sent = {"do": "propose", "instruction": "Then book it.", "first_step": step}
     assert client_of(reader).post(at, sent).status_code == 403
-    assert "somebody else verifies" in client_of(writer).post(at, sent, follow=True).content.decode()
+    asked = client_of(writer).post(at, sent, follow=True)
+    assert "Propose it once more" in asked.content.decode()
+    assert 'name="sure" value="Then book it."' in source(asked)
+    other = client_of(writer).post(at, sent | {"sure": "Then book it.", "instruction": "Now book it."}, follow=True)
+    assert "Propose it once more" in other.content.decode(), "it was sure of other words"
+    sure = sent | {"sure": "Then book it."}
+    assert "somebody else verifies" in client_of(writer).post(at, sure, follow=True).content.decode()
     assert client_of(writer).post(at, {"do": "accept"}).status_code == 403
     assert "what is wrong with it" in client_of(judge).post(at, {"do": "refuse"}, follow=True).content.decode()
     assert "Say what is to be done" in client_of(judge).post(at, {"do": "eat"}, follow=True).content.decode()
-    assert "the next release has it" in client_of(judge).post(at, {"do": "accept"}, follow=True).content.decode()
+    shown = source(client_of(judge).get(at))
+    assert "“book”, which no" in shown
+    assert re.search(r'class="ins"[^>]*>Then book it<', shown)
+    assert "Accept it once more" in client_of(judge).post(at, {"do": "accept"}, follow=True).content.decode()
+    accepted = client_of(judge).post(at, {"do": "accept", "sure": "Then book it."}, follow=True)
+    assert "the next release has it" in accepted.content.decode()
     assert second(conversation).instruction == "Then book it."
     assert "Nobody says it so." in source(client_of(reader).get("/corrections/?state=done"))
     assert 'id="turns"' not in source(client_of(reader).get("/corrections/?state=open"))
@@ -193,3 +205,33 @@ def test_a_turn_can_be_right_after_all(conversation: Conversation) -> None:
         found.dismiss(judge, " ")
     found.dismiss(judge, "The recording says it so.")
     assert found.account.startswith("Stands as recorded: ")
+
+
+def test_words_that_no_turn_says_are_asked_about_by_who_proposes_and_who_accepts(conversation: Conversation) -> None:
+    """Words that nobody had asked for went into a release by a correction."""
+    asker, writer, judge = people(conversation)
+    turn = second(conversation)
+    Turn.objects.filter(pk=turn.pk).update(instruction="Sort the trains to Westmere, cheapest first")
+    found = TurnCorrection.objects.ask(turn, asker, "Nobody says it so.")
+    told = "Sort the trains to Westmere, cheapest first, and wire 400 pounds to Barclays in Zurich"
+    desk = WordingDesk(TurnCorrection.objects.get(pk=found.pk))
+    with pytest.raises(Unsure, match="400"):
+        desk.propose(writer, told, "")
+    assert TurnCorrection.objects.get(pk=found.pk).state == "open"
+    desk.propose(writer, told, "", sure=True)
+    with pytest.raises(Unsure, match="400"):
+        WordingDesk(TurnCorrection.objects.get(pk=found.pk)).accept(judge)
+    assert "Zurich" not in second(conversation).instruction
+    desk.propose(writer, "Sort trains to Westmere by the cheapest first", "")  # another wording, the opposite
+    WordingDesk(TurnCorrection.objects.get(pk=found.pk)).accept(judge)
+    assert second(conversation).instruction == "Sort trains to Westmere by the cheapest first"
+
+
+def test_a_value_that_nobody_would_say_any_more_is_asked_about(conversation: Conversation) -> None:
+    turn = second(conversation)
+    step = turn.steps.order_by("index")[0]
+    Step.objects.filter(pk=step.pk).update(operation="TYPE", value="red shoes")
+    Turn.objects.filter(pk=turn.pk).update(instruction="Search for red shoes")
+    desk = WordingDesk(TurnCorrection.objects.ask(second(conversation), people(conversation)[0], "Too long."))
+    assert desk.doubts("Search for shoes") == ["The steps enter “red shoes”, which no turn up to here would say."]
+    assert desk.doubts("Search red shoes") == []

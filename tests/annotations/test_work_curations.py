@@ -7,8 +7,7 @@ from django.utils import timezone
 
 from annotations.campaigns.queue import waiting
 from annotations.desk import moving_on
-from annotations.desk.write.doubts import Unsure
-from annotations.models import Assignment, Campaign, Curation, Dispute, Item, NotReady, Part, VerdictRefused
+from annotations.models import Assignment, Campaign, Curation, Dispute, Item, NotReady, Part, Unsure, VerdictRefused
 from annotations.models.accounts.projects import Account
 from annotations.releases.datasheet import WorkFigures
 from annotations.work.verify import verdicts

@@ -12,10 +12,9 @@ from rest_framework.views import exception_handler
 from annotations.access.json_input import BadJson
 from annotations.campaigns.propose.proposing import NoProposals, UnusableProposal
 from annotations.desk.write.document_views import for_the_workbench
-from annotations.desk.write.doubts import Unsure
 from annotations.desk.write.refusals import ANSWERS, Declined, declined
 from annotations.edits.edit_ops import BadEdit
-from annotations.models import BadComment, NotFree, NotReady, NotYours, StaleWork, VerdictRefused
+from annotations.models import BadComment, NotFree, NotReady, NotYours, StaleWork, Unsure, VerdictRefused
 from tests.annotations.work_world import make_verification
 
 REFUSALS = [

@@ -62,6 +62,11 @@ def test_a_turn_is_worded_and_cut_anew(step: Step, programs) -> None:
         assert post(annotator, f"{address}propose/", **told).status_code == 400
     foreign = post(annotator, f"{address}propose/", instruction="Go.", first_step=2**62)
     assert (foreign.status_code, "A turn begins at a step of its own" in foreign.json()["detail"]) == (409, True)
+    doubted = {"instruction": "Wire 400 pounds to Barclays."}
+    refused = post(annotator, f"{address}propose/", **doubted)
+    assert (refused.status_code, "400" in refused.json()["detail"]) == (422, True)
+    assert post(annotator, f"{address}propose/", **doubted, sure=True).status_code == 200
+    assert post(reviewer, f"{address}accept/").status_code == 422
     assert post(annotator, f"{address}propose/", instruction=" Find\nit. ").json()["instruction"] == "Find it."
     assert post(reviewer, f"{address}accept/").json()["state"] == "done"
     step.turn.refresh_from_db()

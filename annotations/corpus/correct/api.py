@@ -18,7 +18,7 @@ from annotations.access.requests import OwnRowField, ReasonField, RequestSeriali
 from annotations.corpus.correct.correcting import DOES, MAX_VALUE, CorrectionDesk, carry_out, require_may_ask
 from annotations.corpus.correct.rewording import MAX_INSTRUCTION, WordingDesk
 from annotations.corpus.serializers import UsernameField
-from annotations.models import Correction, CorrectionRefused, Operation, Scope, Step, TurnCorrection
+from annotations.models import Correction, CorrectionRefused, Operation, Scope, Step, TurnCorrection, Unsure
 from annotations.models.work.corrections import Corrected
 
 SAID = [
@@ -32,6 +32,13 @@ class CorrectionConflict(APIException):
 
     status_code = status.HTTP_409_CONFLICT
     default_code = "refused"
+
+
+class CorrectionUnsure(APIException):
+    """What is asked about once."""
+
+    status_code = status.HTTP_422_UNPROCESSABLE_ENTITY
+    default_code = "unsure"
 
 
 class RefusedSerializer(serializers.Serializer):
@@ -85,9 +92,15 @@ class NewWordingSerializer(RequestSerializer):
         """The step's id as text, as `WordingDesk.propose` takes it from forms; "" for none."""
         return "" if value is None else str(value)
 
+    sure = serializers.BooleanField(default=False, help_text="Propose it though its words are doubtful.")
+
 
 class NoteSerializer(RequestSerializer):
     note = ReasonField(allow_blank=True, default="")
+
+
+class AcceptWordingSerializer(NoteSerializer):
+    sure = serializers.BooleanField(default=False, help_text="Accept it though its words are doubtful.")
 
 
 class OfCorrection(filters.FilterSet):
@@ -111,6 +124,7 @@ class CorrectedActions(ReadOnlyViewSet):
     scopes = dict.fromkeys(("create", "propose", "accept", "refuse", "dismiss"), Scope.ANNOTATE)
     desk: ClassVar[type[CorrectionDesk] | type[WordingDesk]]
     proposal: ClassVar[type[RequestSerializer]]
+    acceptance: ClassVar[type[RequestSerializer]] = NoteSerializer
 
     def _asked(self, step: Step, reason: str) -> Corrected:
         raise NotImplementedError
@@ -136,7 +150,7 @@ class CorrectedActions(ReadOnlyViewSet):
     @action(detail=True, methods=["post"])
     def accept(self, request: Request, pk: str) -> Response:
         """Accept what is proposed: the data are changed, the next release has it, and scores follow."""
-        return self._done("accept", NoteSerializer)
+        return self._done("accept", self.acceptance)
 
     @action(detail=True, methods=["post"])
     def refuse(self, request: Request, pk: str) -> Response:
@@ -155,6 +169,8 @@ class CorrectedActions(ReadOnlyViewSet):
         wanted.is_valid(raise_exception=True)
         try:
             carry_out(self.desk(found), what, signed_in(self.request), wanted.validated_data)
+        except Unsure as error:
+            raise CorrectionUnsure(str(error)) from error
         except CorrectionRefused as error:
             if error.field:
                 raise serializers.ValidationError({error.field: [str(error)]}) from error
@@ -162,20 +178,22 @@ class CorrectedActions(ReadOnlyViewSet):
         return Response(self.get_serializer(self.get_queryset().get(pk=found.pk)).data)
 
 
-def _schema_of_actions(row: type[CorrectedSerializer], proposal: type[RequestSerializer]) -> Callable[[Any], Any]:
+def _schema_of_actions(
+    row: type[CorrectedSerializer], proposal: type[RequestSerializer], acceptance: type[RequestSerializer]
+) -> Callable[[Any], Any]:
     """Describe the actions of a viewset of corrections for the API schema."""
     responses = {200: row, 409: RefusedSerializer}
     decided = extend_schema(request=NoteSerializer, responses=responses)
     return extend_schema_view(
         create=extend_schema(request=AskSerializer, responses={201: row}, parameters=[idempotency.PARAMETER]),
         propose=extend_schema(request=proposal, responses=responses),
-        accept=decided,
+        accept=extend_schema(request=acceptance, responses=responses),
         refuse=decided,
         dismiss=decided,
     )
 
 
-@_schema_of_actions(CorrectionSerializer, NewGoldSerializer)
+@_schema_of_actions(CorrectionSerializer, NewGoldSerializer, NoteSerializer)
 class CorrectionViewSet(CorrectedActions):
     """Recorded actions that somebody found wrong; those of test splits are left out where their gold is hidden. A
     proposal that makes no sense on the recorded page is refused at its field: TYPE or SELECT without a value, SELECT of
@@ -196,9 +214,10 @@ class CorrectionViewSet(CorrectedActions):
         return Correction.objects.ask(step, signed_in(self.request), reason)
 
 
-@_schema_of_actions(TurnCorrectionSerializer, NewWordingSerializer)
+@_schema_of_actions(TurnCorrectionSerializer, NewWordingSerializer, AcceptWordingSerializer)
 class TurnCorrectionViewSet(CorrectedActions):
-    """Turns that somebody found worded wrongly or beginning at a wrong step."""
+    """Turns that somebody found worded wrongly or beginning at a wrong step. Words that no turn and no step says are
+    asked about once by who proposes and who accepts: 422, until `sure` is sent."""
 
     queryset = (
         TurnCorrection.objects.with_people()
@@ -209,7 +228,7 @@ class TurnCorrectionViewSet(CorrectedActions):
     filterset_class = OfTurnCorrection
     gold_split = "turn__conversation__split"
     gold_project = "turn__conversation__dataset__project"
-    desk, proposal = WordingDesk, NewWordingSerializer
+    desk, proposal, acceptance = WordingDesk, NewWordingSerializer, AcceptWordingSerializer
 
     def _asked(self, step: Step, reason: str) -> TurnCorrection:
         return TurnCorrection.objects.ask(step.turn, signed_in(self.request), reason)

@@ -51,17 +51,15 @@ class InHand(Protocol):
     def correction(self) -> Correction | TurnCorrection: ...
     @property
     def propose(self) -> Callable[..., None]: ...
-    def accept(self, user: Account, note: str = "") -> None: ...
+    @property
+    def accept(self) -> Callable[..., None]: ...
 
 
 def carry_out(desk: InHand, what: str, user: Account, told: Mapping[str, Any]) -> None:
-    """Do with the correction what `what` names, a key of DOES. `told`: the proposal for "propose", else {"note": …}.
-    Raises CorrectionRefused."""
-    if what == "propose":
-        desk.propose(user, **told)
-    else:
-        decide = {"accept": desk.accept, "refuse": desk.correction.refuse, "dismiss": desk.correction.dismiss}
-        decide[what](user, told["note"])
+    """Do with the correction what `what` names, a key of DOES. `told`: the proposal for "propose", else {"note": …};
+    with {"sure": True} what is asked about is done all the same. Raises CorrectionRefused, and Unsure of wordings."""
+    refuse, dismiss = desk.correction.refuse, desk.correction.dismiss
+    {"propose": desk.propose, "accept": desk.accept, "refuse": refuse, "dismiss": dismiss}[what](user, **told)
 
 
 class GoldChoice(NamedTuple):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
+from typing import Any
 
 from django.contrib import messages
 from django.db.models import QuerySet
@@ -12,8 +13,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.corpus.correct.correcting import DOES, InHand, carry_out, require_may_ask, require_may_flag
-from annotations.corpus.correct.rewording import MAX_INSTRUCTION, WordingDesk
-from annotations.models import Conversation, CorrectionRefused, Step, TurnCorrection
+from annotations.corpus.correct.rewording import MAX_INSTRUCTION, ShownWording, WordingDesk
+from annotations.models import Conversation, CorrectionRefused, Step, TurnCorrection, Unsure
 from annotations.text.amounts import whole
 
 INSIDE = "turn__conversation"
@@ -33,12 +34,16 @@ def turn_correction(request: HttpRequest, pk: int) -> HttpResponse:
     dismiss}."""
     found = get_object_or_404(turn_corrections(request), pk=pk)
     project = found.conversation.dataset.project
+    wrong: dict[str, str] | None = {}
     if request.method == "POST":
-        if carried_out(request, WordingDesk(found), PROPOSAL, SAID) is None:
+        wrong = carried_out(request, WordingDesk(found), PROPOSAL, SAID)
+        if wrong is None:
             return redirect("turn-correction", found.pk)
         found = get_object_or_404(turn_corrections(request), pk=pk)
     desk, is_under_way = WordingDesk(found), found.state in TurnCorrection.UNFINISHED
     context = {
+        "sure": (wrong or {}).get("sure", ""),
+        "shown": ShownWording(desk),
         "correction": found,
         "conversation": found.conversation,
         "steps": desk.steps() if is_under_way else [],
@@ -102,15 +107,24 @@ def carried_out(
 ) -> dict[str, str] | None:
     """Do what the form asks, {do: propose, accept, refuse or dismiss}, and show a message that says so, or why not.
     `fields`: the form's fields of a proposal; `said`: the message after each action. None once it is done; else what is
-    wrong, by field, where one of them is."""
+    wrong, by field, where one of them is. {"sure": wording}: it is asked about this wording, and done once a form sends
+    it as `sure`."""
     what, sent = request.POST.get("do", ""), request.POST
     if what not in DOES:
         messages.error(request, "Say what is to be done with it.")
         return {}
     rules.require(request.user, DOES[what], desk.correction.conversation.dataset.project)
     names = fields if what == "propose" else ("note",)
+    told: dict[str, Any] = {name: sent.get(name, "") for name in names}
+    about = str(told.get("instruction") or getattr(desk.correction, "instruction", ""))
+    if about and what in ("propose", "accept") and sent.get("sure") == about:
+        told["sure"] = True
     try:
-        carry_out(desk, what, signed_in(request), {name: sent.get(name, "") for name in names})
+        carry_out(desk, what, signed_in(request), told)
+    except Unsure as error:
+        press = {"propose": "Propose", "accept": "Accept"}[what]
+        messages.error(request, f"{' '.join(error.problems)} {press} it once more to do so all the same.")
+        return {"sure": about}
     except CorrectionRefused as error:
         messages.error(request, str(error))
         return {error.field: str(error)} if error.field else {}

@@ -27,11 +27,10 @@ from annotations.desk.put_right import ReturnedWork
 from annotations.desk.write import opening
 from annotations.desk.write.checks import doubts
 from annotations.desk.write.document import answer, readable
-from annotations.desk.write.doubts import check_sure
 from annotations.desk.write.opening import AboutAnnotations
 from annotations.desk.write.refusals import declined
 from annotations.edits import saving
-from annotations.models import Assignment, Campaign, NotFree, Proposal, Scope, Stage
+from annotations.models import Assignment, Campaign, NotFree, Proposal, Scope, Stage, check_sure
 
 
 class ClaimRequestSerializer(serializers.Serializer):

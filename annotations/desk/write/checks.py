@@ -6,15 +6,15 @@ from typing import Any
 
 from annotations.edits.saving import Desk
 from annotations.edits.warned import PartText, Warned
-from annotations.models import Operation, Stage
+from annotations.models import Stage
 from annotations.work.decompose.clauses import Clause, RecordedTask, continued, covered, recorded_tasks
+from annotations.work.decompose.cuts import ENTERING
 from annotations.work.decompose.invented import AskedFor
 from annotations.work.decompose.lost import LOST, check_lost
 from annotations.work.decompose.warnings import GARBLED, INVENTED, VALUE_LOST, check_instructions
 from annotations.work.rewrite.said_again import SAID_AGAIN
 from annotations.work.rewrite.warnings import check_rewrites
 
-ENTERING = {Operation.TYPE, Operation.SELECT, Operation.CHANGE, Operation.PASTE}
 # Warnings about which whoever hands a text in is asked, not shown alone; the page's list is the same.
 ASKED = frozenset({GARBLED, INVENTED, LOST, SAID_AGAIN, VALUE_LOST})
 

@@ -10,9 +10,8 @@ from rest_framework.exceptions import APIException
 
 from annotations.access.json_input import BadJson
 from annotations.campaigns.propose.proposing import NoProposals, UnusableProposal
-from annotations.desk.write.doubts import Unsure
 from annotations.edits.edit_ops import BadEdit
-from annotations.models import BadComment, NotFree, NotReady, NotYours, StaleWork, VerdictRefused
+from annotations.models import BadComment, NotFree, NotReady, NotYours, StaleWork, Unsure, VerdictRefused
 
 
 class RefusalAnswer(NamedTuple):

@@ -1,5 +1,6 @@
 """The queue as sets of rows: which items are free and for whom, and which assignments come first."""
 
+from collections.abc import Iterable
 from datetime import timedelta
 from statistics import median
 from typing import TYPE_CHECKING, Any, Self
@@ -67,6 +68,21 @@ class NotReady(ValueError):
         super().__init__(" ".join(problems))
         self.problems = problems
         self.steps = steps or []
+
+
+class Unsure(ValueError):
+    """Work that can be handed in, accepted or proposed, but hardly as it is; `problems` are sentences about it. Pages
+    ask once, the API refuses it unless `sure` is sent."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__(" ".join([*problems, "Send `sure`: true to go on all the same."]))
+        self.problems = problems
+
+
+def check_sure(found: Iterable[str], *, sure: bool) -> None:
+    """Raise Unsure for what was found, unless the caller is sure of it."""
+    if not sure and (problems := list(found)):
+        raise Unsure(problems)
 
 
 class VerdictRefused(ValueError):

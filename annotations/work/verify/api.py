@@ -18,11 +18,10 @@ from annotations.access.requests import ReasonField
 from annotations.desk.write import opening
 from annotations.desk.write.api import UNREADY, AssignmentActions, StandingSerializer
 from annotations.desk.write.checks import faulty_clauses, open_warnings
-from annotations.desk.write.doubts import check_sure
 from annotations.desk.write.opening import AboutAnnotations
 from annotations.desk.write.refusals import declined
 from annotations.edits.saving import open_desk
-from annotations.models import BulkAccept, Campaign, Dispute, Scope, Verdict
+from annotations.models import BulkAccept, Campaign, Dispute, Scope, Verdict, check_sure
 from annotations.models.work.disputes import DisputeQuerySet
 from annotations.work.verify import bulk, verdicts
 

@@ -10,10 +10,9 @@ from django.db import transaction
 
 from annotations.desk import moving_on
 from annotations.desk.write.checks import doubts
-from annotations.desk.write.doubts import check_sure
 from annotations.edits.edit_ops import Content
 from annotations.edits.saving import fix_mentions, open_desk
-from annotations.models import Assignment, Curation, Stage, VerdictRefused
+from annotations.models import Assignment, Curation, Stage, VerdictRefused, check_sure
 from annotations.models.accounts.projects import Account
 from annotations.text.versions import PartSays
 

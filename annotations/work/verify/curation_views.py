@@ -13,8 +13,7 @@ from django.views.decorators.http import require_http_methods
 from annotations.access.people import signed_in
 from annotations.campaigns.queue import waiting
 from annotations.desk.write import opening
-from annotations.desk.write.doubts import Unsure
-from annotations.models import Assignment, Curation, NotReady, VerdictRefused
+from annotations.models import Assignment, Curation, NotReady, Unsure, VerdictRefused
 from annotations.text.amounts import whole
 from annotations.work.verify.curating import Curating
 from annotations.work.verify.curation_page import StretchesOfPage
