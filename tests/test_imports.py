@@ -118,8 +118,8 @@ CORE = """
     agents.guard agents.guard.*
     agents.training agents.training.settings agents.training.fit.loop agents.training.fit.checkpoint
     agents.training.fit.weights agents.training.samples.examples agents.training.samples.pairs
-    agents.training.samples.tokens agents.training.samples.left_out agents.training.kinds.ranking
-    agents.training.kinds.language agents.training.trained.card agents.training.unpacking
+    agents.training.samples.tokens agents.training.samples.history agents.training.samples.left_out
+    agents.training.kinds.ranking agents.training.kinds.language agents.training.trained.card agents.training.unpacking
     evaluation.scores.judging evaluation.asking.definition evaluation.metrics evaluation.metrics.*
     evaluation.scanners evaluation.scanners.* evaluation.folds.dividing evaluation.folds.plotting
     evaluation.folds.results evaluation.folds.kept evaluation.folds.sources evaluation.folds.telling

@@ -1,8 +1,8 @@
 """What people taught as lines to train on elsewhere: demonstrations (SFT), pairs of a better and a worse answer (DPO),
 and answers that are right or wrong (process labels), in the forms that TRL reads.
 
-The prompt is that of a multiple choice on the recorded page, in the words of the packaged pack. All lines of a step
-have the same one, so that they can be joined.
+The prompt is that of a multiple choice on the recorded page after the earlier steps of the conversation, in the words
+of the packaged pack. All lines of a step have the same one, so that they can be joined.
 """
 
 import hashlib
@@ -12,70 +12,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from agents.observations import RecordedConversation
 from agents.prompts.packs import webnav
-from agents.training.samples.examples import generator
-from agents.types import Action, Observation
-from agents.words.shown_page import BY_LETTER, PageTask, PageWording, format_input
-from annotations.dom.elements import elements
-from annotations.dom.limits import PageError
-from annotations.dom.tree import Element, node_ids
+from agents.recipes import literature
+from agents.types import Action
+from agents.words.shown_page import BY_LETTER
 from annotations.models import Dataset
 from evaluation.teaching.collecting import SaidAction, TaughtStep, Teaching
-
-OTHERS = 4  # elements that are offered besides those that something is said of
-
-
-@dataclass(frozen=True)
-class _StepAsAsked:
-    """What a step is asked with, and what answers to it are."""
-
-    taught: TaughtStep
-    messages: list[dict[str, str]]
-    page: Element
-    nodes: tuple[str, ...]
-    instruction: str
-    past: tuple[str, ...]
-
-    def answer(self, action: Action) -> list[dict[str, str]]:
-        """[] for an action on what cannot be chosen."""
-        if action.node_id not in self.nodes:
-            return []
-        task = PageTask(self.instruction, self.past, action.operation, action.value)
-        shown = format_input(self.page, self.nodes, task, BY_LETTER, action.node_id)
-        return [{"role": "assistant", "content": shown.target}] if shown.gold_index >= 0 else []
-
-    @property
-    def gold(self) -> Action:
-        step = self.taught.step
-        return Action(step.operation, next(iter(step.reachable_gold()), None), step.value)
-
-    def told(self) -> dict[str, Any]:
-        """Which step it is, which gold it has, and by whom."""
-        step, found = self.taught.step, self.taught.correction
-        within = step.turn.conversation
-        release = found.released_in() if found else None
-        gold = {"operation": step.operation, "value": step.value, "node_ids": step.gold_ids()}
-        sha256 = hashlib.sha256(json.dumps(gold, sort_keys=True).encode()).hexdigest()
-        version = {"correction": found.pk if found else None, "release": release.version if release else None}
-        said = [*self.taught.accepted, *self.taught.refused, *self.taught.vindicated]
-        of_gold = {found.asked_by, found.corrected_by, found.decided_by} if found else set()
-        return {
-            "dataset": within.dataset.name,
-            "split": within.split,
-            "conversation": within.source_id,
-            "turn": step.turn.index,
-            "step": step.pk,
-            "step_index": step.index,
-            "gold": gold | {"sha256": sha256} | version,
-            "by": sorted(
-                {user.get_username() for user in of_gold if user} | {name for one in said for name in one.people}
-            ),
-            "judged": [place for one in said for place in _judged(one)],
-            "prompt_form": BY_LETTER.name,
-            "prompt_pack": webnav().reference,
-            "prompt_pack_sha256": webnav().sha256,
-        }
+from evaluation.teaching.composing import RECIPE, LessonPrompts, StepPrompt
 
 
 @dataclass(frozen=True)
@@ -88,10 +31,10 @@ class LessonLines:
         """Demonstrations: gold that was corrected, or confirmed where people called an agent wrong; actions that are
         right besides gold."""
         for asked in self._asked():
-            one, told = asked.taught, asked.told()
+            one, told, gold = asked.taught, _told(asked.taught), asked.gold
             why = "corrected" if one.correction else "confirmed" if one.refused else ""
-            if why and (answer := asked.answer(asked.gold)):
-                yield {"messages": asked.messages + answer, "lesson": why, "action": _action_row(asked.gold)} | told
+            if why and (answer := asked.answer(gold)):
+                yield {"messages": asked.messages + answer, "lesson": why, "action": _action_row(gold)} | told
             for said in one.accepted:
                 if answer := asked.answer(said.action):
                     line = {
@@ -104,19 +47,20 @@ class LessonLines:
     def dpo(self) -> Iterator[dict[str, Any]]:
         """Gold before each action that people called wrong, and before what was gold until it was corrected."""
         for asked in self._asked():
-            chosen, told = asked.answer(asked.gold), asked.told()
+            told, gold = _told(asked.taught), asked.gold
+            chosen = asked.answer(gold)
             worse = [(said.action, "agent wrong", _said_by(said)) for said in asked.taught.refused]
             worse += [(action, "corrected", {}) for action in asked.taught.mistaken]
             for action, why, by in worse:
                 rejected = asked.answer(action)
                 if chosen and rejected and chosen != rejected:
                     line = {"prompt": asked.messages, "chosen": chosen, "rejected": rejected, "lesson": why}
-                    yield line | {"action": _action_row(asked.gold), "rejected_action": _action_row(action)} | told | by
+                    yield line | {"action": _action_row(gold), "rejected_action": _action_row(action)} | told | by
 
     def process(self) -> Iterator[dict[str, Any]]:
         """Every judged step of a trajectory with a label: whether what the agent did there is right."""
         for asked in self._asked():
-            one, told = asked.taught, asked.told()
+            one, told = asked.taught, _told(asked.taught)
             labels = [(said, True) for said in (*one.accepted, *one.vindicated)]
             for said, label in [*labels, *((said, False) for said in one.refused)]:
                 answer = asked.answer(said.action)
@@ -124,17 +68,12 @@ class LessonLines:
                     line = {"prompt": asked.messages, "completion": answer, "label": label}
                     yield line | {"action": _action_row(said.action)} | told | _said_by(said) | place
 
-    def _asked(self) -> Iterator[_StepAsAsked]:
+    def _asked(self) -> Iterator[StepPrompt]:
         """The steps that can be shown, each with its prompt. Without those whose gold or page is wrong."""
-        every = (one for one in Teaching(self.dataset).steps() if not one.is_left_out and one.step.snapshot_id)
+        every = [one for one in Teaching(self.dataset).steps() if not one.is_left_out and one.step.snapshot_id]
+        prompts = LessonPrompts(self.dataset)
         for conversation, steps in groupby(every, lambda one: one.step.turn.conversation_id):
-            recorded = RecordedConversation(conversation)
-            rows = {step.pk: step for step in recorded.steps}
-            for one in steps:
-                try:
-                    yield _prompt(one, recorded.observation(rows[one.step.pk]))
-                except (PageError, IndexError):  # its page cannot be read, or does not hold what is said of it
-                    continue
+            yield from prompts.of(conversation, list(steps))
 
 
 FORMS: dict[str, Callable[[LessonLines], Iterator[dict[str, Any]]]] = {
@@ -145,21 +84,32 @@ FORMS: dict[str, Callable[[LessonLines], Iterator[dict[str, Any]]]] = {
 """What lessons can be had as."""
 
 
-def _prompt(one: TaughtStep, seen: Observation) -> _StepAsAsked:
-    ids, step = set(node_ids(seen.root)), one.step
-    said = [action.node_id for action in (*(said.action for said in (*one.accepted, *one.refused)), *one.mistaken)]
-    named = {node for node in (*step.reachable_gold(), *said) if node and node in ids}
-    listed = seen.candidate_ids or tuple(e.node_id for e in elements(seen.root) if e.interactive or e.name)
-    pool = [node for node in listed if node in ids and node not in named]
-    drawn = generator("lessons", step.pk).sample(pool, min(OTHERS, len(pool)))
-    nodes = tuple(sorted({*named, *drawn}))
-    past = tuple(action.representation for action in seen.turn_actions)
-    shown = format_input(seen.root, nodes, PageTask(seen.instruction, past), BY_LETTER)
-    messages = [
-        {"role": "system", "content": PageWording.of(webnav()).system},
-        {"role": "user", "content": f"'''\n{shown.context}\n'''\n\n{shown.input}"},
-    ]
-    return _StepAsAsked(one, messages, seen.root, nodes, seen.instruction, past)
+def _told(taught: TaughtStep) -> dict[str, Any]:
+    """Which step it is, which gold it has, and by whom."""
+    step, found = taught.step, taught.correction
+    within = step.turn.conversation
+    release = found.released_in() if found else None
+    gold = {"operation": step.operation, "value": step.value, "node_ids": step.gold_ids()}
+    sha256 = hashlib.sha256(json.dumps(gold, sort_keys=True).encode()).hexdigest()
+    version = {"correction": found.pk if found else None, "release": release.version if release else None}
+    said = [*taught.accepted, *taught.refused, *taught.vindicated]
+    of_gold = {found.asked_by, found.corrected_by, found.decided_by} if found else set()
+    return {
+        "dataset": within.dataset.name,
+        "split": within.split,
+        "conversation": within.source_id,
+        "turn": step.turn.index,
+        "step": step.pk,
+        "step_index": step.index,
+        "gold": gold | {"sha256": sha256} | version,
+        "by": sorted({user.get_username() for user in of_gold if user} | {name for one in said for name in one.people}),
+        "judged": [place for one in said for place in _judged(one)],
+        "prompt_form": BY_LETTER.name,
+        "prompt_recipe": RECIPE.name,
+        "prompt_recipe_sha256": literature.sha256(RECIPE),
+        "prompt_pack": webnav().reference,
+        "prompt_pack_sha256": webnav().sha256,
+    }
 
 
 def _action_row(action: Action) -> dict[str, Any]:

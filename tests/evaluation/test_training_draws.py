@@ -17,6 +17,7 @@ from agents.stages.kind import Parts
 from agents.stages.registry import training_of
 from agents.stages.simplify import snippets
 from agents.training.samples.examples import CandidateDraw
+from agents.training.samples.history import PromptHistory
 from agents.training.samples.rows import SplitRows, StepRows
 from agents.training.samples.tokens import PageSamples
 from agents.training.settings import PlannerSettings, make_settings
@@ -204,14 +205,14 @@ def test_another_drawing_of_recalled_pages_alone_is_found(
     other: Callable[..., Drawn], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is drawn of the current page stays as it is."""
-    memory = PageSamples._memory
+    recalled = PromptHistory._recalled
 
-    def otherwise(samples: PageSamples, past: PastStep, rng: Random) -> list[PagePart]:
+    def otherwise(history: PromptHistory, past: PastStep, rng: Random) -> list[PagePart]:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(CandidateDraw, "draw", other)
-            return memory(samples, past, rng)
+            return recalled(history, past, rng)
 
-    monkeypatch.setattr(PageSamples, "_memory", otherwise)
+    monkeypatch.setattr(PromptHistory, "_recalled", otherwise)
     wrong, drawn, _ = compared(recipe_of("self-map", MEMORIES["self-map"]), dataset)
     assert len(wrong) > len(drawn) / 10
 

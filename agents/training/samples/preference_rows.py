@@ -6,7 +6,7 @@ from typing import Any
 
 from agents.observations import RecordedConversation
 from agents.stages.registry import told
-from agents.training.samples.rows import PairRows, StepRows
+from agents.training.samples.rows import PairRows, StepRows, reminded
 from agents.training.samples.tokens import PageSamples
 from annotations.dom.limits import PageError
 
@@ -25,7 +25,8 @@ class PreferenceRows(PairRows):
             lesson = lessons.get(step.pk)
             if lesson is None or lesson.is_left_out or not lesson.wrong or not step.snapshot_id:
                 continue
-            found = self.steps.reminded(recorded.recorded(step, told=told(self.steps.pipeline.recipe)))
+            pipeline = self.steps.pipeline
+            found = reminded(recorded.recorded(step, told=told(pipeline.recipe)), pipeline)
             for place, wrong in enumerate(lesson.wrong):
                 try:
                     pair = self.samples.preference(found, wrong, place)

@@ -208,14 +208,15 @@ class StepRows:
         recorded = self._conversation(conversation)
         step = next(step for step in recorded.steps if step.pk == pk)
         found = recorded.recorded(step, told=told(self.pipeline.recipe))
-        return self.reminded(self.rows.lessons.samples(found)[place])
+        return reminded(self.rows.lessons.samples(found)[place], self.pipeline)
 
-    def reminded(self, step: RecordedStep) -> PlanningStep:
-        """The step with what the recipe recalls for it, by the same stages as in use."""
-        (state,) = self.pipeline.reminded([step.observation])
-        exemplars = [_past_step(shown) for exemplar in state.exemplars for shown in exemplar.steps]
-        current = replace(_past_step(step), instruction=state.instruction)
-        return PlanningStep(current, tuple(map(_past_step, state.memory)), tuple(exemplars), state.workflows)
+
+def reminded(step: RecordedStep, pipeline: Pipeline) -> PlanningStep:
+    """The step with what a recipe recalls for it, by the same stages as in use."""
+    (state,) = pipeline.reminded([step.observation])
+    exemplars = [_past_step(shown) for exemplar in state.exemplars for shown in exemplar.steps]
+    current = replace(_past_step(step), instruction=state.instruction)
+    return PlanningStep(current, tuple(map(_past_step, state.memory)), tuple(exemplars), state.workflows)
 
 
 def _past_step(step: RecordedStep) -> PastStep:

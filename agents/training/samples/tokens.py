@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from random import Random
 from types import FunctionType
@@ -10,18 +9,18 @@ from typing import TYPE_CHECKING, Protocol
 
 from agents.prompts.packs import Pack, webnav
 from agents.recipes.literature import Recipe
-from agents.stages.compose.pages import PagesInTurn, opening
+from agents.stages.compose.pages import PagesInTurn
 from agents.stages.compose.shots import shot_messages
 from agents.stages.registry import before_planner, planner_named
 from agents.stages.simplify.groups import ElementGroups, snippet_settings
-from agents.stages.simplify.snippets import SnippetSettings, snippet
+from agents.stages.simplify.snippets import SnippetSettings
 from agents.training.samples.examples import CandidateDraw, PlanningRows, PlanningStep, generator
+from agents.training.samples.history import PromptHistory, on_page
 from agents.training.samples.left_out import LeftOut
 from agents.training.samples.pairs import Lines
 from agents.training.settings import PlannerSettings
 from agents.types import Action
-from agents.words.past_step import PastStep
-from agents.words.sequence import MAX_PIECE, PagePart, input_ids, label_ids, page_messages
+from agents.words.sequence import MAX_PIECE, input_ids, label_ids, page_messages
 from agents.words.shown_page import PageInput, PageTask, PageWording, format_input
 from annotations.dom.limits import PageError
 from annotations.dom.tree import node_ids
@@ -94,19 +93,20 @@ class PageSamples:
         self.size = len(rows) * repeats
         self.candidates = CandidateDraw(settings.num_candidates, settings.none_ratio, settings.top_k)
         shots, self.max_piece = (recipe.compose.shots, recipe.compose.piece_tokens) if recipe else (0, MAX_PIECE)
-        self.shots = shot_messages(pack or webnav(), self.form, shots)
         self.wording = PageWording.of(pack or webnav())
-        self.snippets = snippet_settings(recipe, self.form) if recipe else PUBLISHED_SNIPPETS
-        self.snippets = replace(
-            self.snippets,
+        snippets = snippet_settings(recipe, self.form) if recipe else PUBLISHED_SNIPPETS
+        snippets = replace(
+            snippets,
             form=self.form,
             simplification=settings.simplification,
             refinement=settings.refinement,
             wording=self.wording,
         )
         if recipe is None:
-            self.snippets = replace(self.snippets, num_candidates=settings.num_candidates)
-        self.recalled = replace(self.candidates, num_candidates=self.snippets.num_candidates)
+            snippets = replace(snippets, num_candidates=settings.num_candidates)
+        recalled = replace(self.candidates, num_candidates=snippets.num_candidates)
+        shown = shot_messages(pack or webnav(), self.form, shots)
+        self.history = PromptHistory(snippets, recalled, shown, settings.seed)
 
     def get(self, epoch: int, indices: Sequence[int]) -> list[PromptAndAnswer]:
         steps = self.rows.get([index // self.repeats for index in indices])
@@ -127,7 +127,7 @@ class PageSamples:
     def _sample(self, step: PlanningStep, epoch: int, index: int) -> PromptAndAnswer:
         rng = self._generator(epoch, index)
         current = step.current
-        gold, others = self.candidates.draw(*_on_page(current), rng)
+        gold, others = self.candidates.draw(*on_page(current), rng)
         chosen = [*([] if gold is None else [gold]), *others]
         task = PageTask(current.instruction, current.past_actions, current.operation, current.value)
         page = format_input(current.root, chosen, task, self.form, gold, wording=self.wording)
@@ -137,7 +137,7 @@ class PageSamples:
         """The prompt of a step where gold and a wrong action can be chosen, the right answer and the wrong one; None
         where its page does not hold both, or they are the same answer. `place` is that of the action at the step."""
         current, rng = step.current, self._generator(step.current.key, place)
-        positives, negatives = _on_page(current)
+        positives, negatives = on_page(current)
         if not positives or wrong.node_id not in node_ids(current.root):
             return None
         gold = rng.choice(positives)
@@ -153,31 +153,9 @@ class PageSamples:
         return self._prompt(step, page, 0, place), page.target, answer.target
 
     def _prompt(self, step: PlanningStep, page: PageInput, epoch: int, index: int) -> list[int]:
-        # Each with its own random numbers, so that it does not matter which of them still fit and are made.
-        recalled = reversed([*step.exemplars, *step.memory])
-        memory = (self._memory(past, self._generator(epoch, index, past.key)) for past in recalled)
-        history = chain(memory, [list(opening(self.shots, step.workflows))])
         limits, spoken = (self.settings.max_length, self.max_piece), self.settings.layout == "conversation"
-        system = self.wording.system if spoken else ""
+        system, history = self.wording.system if spoken else "", self.history.last_first(step, epoch, index)
         return input_ids(history, page_messages(page), self.tokenizer, system, *limits, spoken)
 
     def _generator(self, *parts: int) -> Random:
         return generator("sample", self.settings.seed, *parts)
-
-    def _memory(self, past: PastStep, rng: Random) -> list[PagePart]:
-        """The messages of a recalled step, its elements drawn like those of the current step, answers "none" included
-        (Q5); none for a page that cannot be read."""
-        try:
-            positives, negatives = _on_page(past)
-        except PageError:
-            return []
-        gold, others = self.recalled.draw(positives, negatives, rng)
-        if not self.settings.simplification:
-            others = [node_id for node_id, _ in negatives]
-        return snippet(past, gold, others, self.snippets)
-
-
-def _on_page(step: PastStep) -> tuple[list[str], list[tuple[str, int]]]:
-    """Those of the step's positives and negatives that are on its page."""
-    ids = set(node_ids(step.root))
-    return [i for i in step.positive_ids if i in ids], [pair for pair in step.negatives if pair[0] in ids]
