@@ -25,6 +25,9 @@ class LessonCountsSerializer(serializers.Serializer):
     accepted = serializers.IntegerField(help_text="Actions that are right besides gold.")
     refused = serializers.IntegerField(help_text="Actions of agents that are wrong.")
     left_out = serializers.IntegerField(help_text="Steps whose gold or page is called wrong: nothing is learnt there.")
+    reworded = serializers.IntegerField(
+        help_text="Verdicts left out, as the agent acted by words of the turn that were corrected since."
+    )
 
 
 class FormOfLessonsSerializer(RequestSerializer):

@@ -1,6 +1,6 @@
 """What people taught of the recorded steps of a train split: of test and dev steps nothing is ever taught."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -9,10 +9,11 @@ from django.db import models
 from agents.models import TrajectoryStep
 from agents.training.lessons import Lesson
 from agents.types import Action
+from annotations.corpus.wordings import EarlierWords
 from annotations.models import Correction, Dataset, Split, Step
 from annotations.models.work.corrections import CorrectionQuerySet
 from evaluation.models import Review, ReviewVerdict
-from evaluation.models.reviews import ReviewQuerySet
+from evaluation.models.reviews import ABOUT_GOLD, ReviewQuerySet
 from evaluation.scores.judging import Gold, judge
 from evaluation.scores.reviewed import Acted, ReviewRow, count_votes
 
@@ -44,6 +45,7 @@ class TaughtStep:
     correction: Correction | None = None  # of its gold, the last that was verified
     mistaken: tuple[Action, ...] = ()  # what was gold before
     vindicated: tuple[SaidAction, ...] = ()  # what agents did, where gold was called wrong, and is gold since
+    reworded: int = 0  # verdicts that say nothing of it any more: its turn said something else when the agent acted
 
     def lesson(self) -> Lesson:
         """What people said of the step, as a training reads it: which actions are right besides gold, and which are
@@ -66,19 +68,21 @@ class Teaching:
     @classmethod
     def lessons_of(cls, dataset: Dataset) -> list[Lesson]:
         """What trainings take."""
-        return [one.lesson() for one in cls(dataset).steps()]
+        return [one.lesson() for one in cls(dataset).steps() if one.teaches]
 
     def counted(self) -> list[TaughtStep]:
         """The steps with what is needed to count them, and nothing of their conversations, people or runs."""
         reviews = Review.objects.select_related("step").only(
-            *("reviewer_id", "verdict", "step__step_id", "step__operation", "step__node_id", "step__value")
+            *("reviewer_id", "verdict", "step__step_id", "step__operation", "step__node_id", "step__value"),
+            "step__created_at",
         )
         return self._steps(reviews, Correction.objects.all(), Step.objects.only("operation", "value"))
 
     def steps(self) -> list[TaughtStep]:
         """In the order of the conversations. People count as for scores: each once with what they said last, and as
         many against as for say nothing. What is gold now, or right besides it, is never wrong, whatever was said
-        before."""
+        before. What an agent did when the turn said something else is neither, whatever was said of it: such steps are
+        among them, even where nothing else is taught of them."""
         rows = Step.objects.select_related("turn__conversation__dataset").defer("candidates", "extra")
         return self._steps(Review.objects.with_decisions(), Correction.objects.with_people(), rows)
 
@@ -89,23 +93,37 @@ class Teaching:
         done = mended.done().filter(step__in=train).order_by("decided_at", "pk")
         corrections = {one.step_id: one for one in done}
         decided = TrajectoryStep.objects.with_gold().filter(run__dataset=self.dataset, step__in=train)
-        standing = reviews.of_recorded(decided.values("step"))
+        standing = self._by_words(reviews.of_recorded(decided.values("step")))
         overtaken = reviews.standing().filter(verdict=ReviewVerdict.GOLD_WRONG, step__step__in=corrections)
-        said = _ReviewsByStep(standing, overtaken.exclude(pk__in=[one.pk for one in standing]))
+        said = _ReviewsByStep(standing, overtaken.exclude(pk__in=[one.pk for one, _ in standing]))
         rows = rows.filter(pk__in=train.filter(pk__in=[*said.steps(), *corrections])).prefetch_related("targets")
         rows = rows.order_by("turn__conversation__position", "turn__conversation", "turn__index", "index")
         every = (said.taught(step, corrections.get(step.pk)) for step in rows)
-        return [one for one in every if one.teaches]
+        return [one for one in every if one.teaches or one.reworded]
+
+    def _by_words(self, reviews: ReviewQuerySet) -> list[tuple[Review, bool]]:
+        """The reviews, each with whether it is of an action that followed words which were corrected since. That gold
+        or a page is wrong was said of what is recorded, whatever the words."""
+        words = EarlierWords(self.dataset.conversations.filter(split=Split.TRAIN).values_list("pk", flat=True))
+
+        def is_reworded(one: Review) -> bool:
+            assert one.step is not None  # of whole trajectories none is read
+            assert one.step.step_id is not None
+            return one.verdict not in ABOUT_GOLD and words.at(one.step.step_id, one.step.created_at) is not None
+
+        return [(one, is_reworded(one)) for one in reviews]
 
 
 class _ReviewsByStep:
     """Reviews by the step and the action that they are of."""
 
-    def __init__(self, standing: Iterable[Review], overtaken: Iterable[Review]) -> None:
-        """`overtaken`: those of gold that has been corrected since, which count no more."""
+    def __init__(self, standing: Iterable[tuple[Review, bool]], overtaken: Iterable[Review]) -> None:
+        """`standing`: each with whether it is of what an agent did by other words, which does not count. `overtaken`:
+        those of gold that has been corrected since, which count no more."""
         self.rows: dict[tuple[int, str], dict[Acted, list[Review]]] = defaultdict(lambda: defaultdict(list))
         self._add(overtaken)
-        votes = count_votes(self._add(standing))
+        votes = count_votes(self._add(one for one, is_reworded in standing if not is_reworded))
+        self.reworded = Counter(one.step.step_id for one, is_reworded in standing if is_reworded and one.step)
         self.wrong = votes.wrong
         self.lead: dict[int, dict[Acted, int]] = defaultdict(dict)
         for (step, acted), lead in votes.accepted.items():
@@ -121,8 +139,8 @@ class _ReviewsByStep:
             found.append(ReviewRow(one.step.step_id, one.reviewer_id, one.verdict, acted))
         return found
 
-    def steps(self) -> set[int]:
-        return {*self.wrong, *self.lead}
+    def steps(self) -> set[int | None]:
+        return {*self.wrong, *self.lead, *self.reworded}
 
     def taught(self, step: Step, correction: Correction | None) -> TaughtStep:
         gold = Gold(step.operation, step.value, step.reachable_gold())
@@ -145,6 +163,7 @@ class _ReviewsByStep:
             correction,
             tuple(one for one in mistaken if one not in right and not _is_gold(one, gold)),
             said(ReviewVerdict.GOLD_WRONG, called_wrong, is_gold=True) if correction else (),
+            self.reworded[step.pk],
         )
 
 

@@ -70,7 +70,8 @@ class LessonLines:
 
     def _asked(self) -> Iterator[StepPrompt]:
         """The steps that can be shown, each with its prompt. Without those whose gold or page is wrong."""
-        every = [one for one in Teaching(self.dataset).steps() if not one.is_left_out and one.step.snapshot_id]
+        taught = (one for one in Teaching(self.dataset).steps() if one.teaches and not one.is_left_out)
+        every = [one for one in taught if one.step.snapshot_id]
         prompts = LessonPrompts(self.dataset)
         for conversation, steps in groupby(every, lambda one: one.step.turn.conversation_id):
             yield from prompts.of(conversation, list(steps))
@@ -148,10 +149,12 @@ class LessonCounts:
     accepted: int
     refused: int
     left_out: int
+    reworded: int = 0
 
 
-def count(steps: Iterable[TaughtStep]) -> LessonCounts:
-    steps = list(steps)
+def count(found: Iterable[TaughtStep]) -> LessonCounts:
+    found = list(found)
+    steps = [one for one in found if one.teaches]
     taught = [one for one in steps if not one.is_left_out]
     return LessonCounts(
         len(steps),
@@ -159,4 +162,5 @@ def count(steps: Iterable[TaughtStep]) -> LessonCounts:
         sum(len(one.accepted) for one in taught),
         sum(len(one.refused) for one in taught),
         len(steps) - len(taught),
+        sum(one.reworded for one in found),
     )

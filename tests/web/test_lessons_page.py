@@ -49,7 +49,7 @@ def test_the_page_the_downloads_and_the_api_tell_the_same(trajectory) -> None:
         reverse("dataset-lessons", args=[dataset.name]) in reviewer.get(f"/datasets/{dataset.name}/").content.decode()
     )
     counts = reviewer.get(f"/api/datasets/{dataset.pk}/lessons/").json()
-    assert counts == {"steps": 2, "corrected": 0, "accepted": 1, "refused": 1, "left_out": 0}
+    assert counts == {"steps": 2, "corrected": 0, "accepted": 1, "refused": 1, "left_out": 0, "reworded": 0}
     for form, count in (("sft", 2), ("dpo", 1), ("process", 2)):
         address = reverse("dataset-lessons-file", args=[dataset.name, form])
         assert address in page

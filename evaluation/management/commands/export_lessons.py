@@ -8,7 +8,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotations.management.named import dataset_named
-from evaluation.teaching.records import FORMS, LessonLines
+from evaluation.teaching.collecting import Teaching
+from evaluation.teaching.records import FORMS, LessonLines, count
 
 
 class Command(BaseCommand):
@@ -35,7 +36,14 @@ class Command(BaseCommand):
             raise CommandError(f"{out} cannot be written: {error.strerror}.") from error
         finally:
             part.unlink(missing_ok=True)
+        counts = count(Teaching(found).counted())
+        left_out = {"left_out": counts.left_out, "reworded": counts.reworded}
         if options["json"]:
-            self.stdout.write(json.dumps({"dataset": found.name, "form": form, "lines": number, "file": str(out)}))
+            told = {"dataset": found.name, "form": form, "lines": number, "file": str(out)}
+            self.stdout.write(json.dumps(told | left_out))
         else:
             self.stdout.write(f"{out}: {number:,} lines")
+            self.stdout.write(
+                f"left out: {counts.left_out:,} steps whose gold or page is called wrong, and {counts.reworded:,} "
+                "verdicts on actions by words that were corrected since"
+            )
