@@ -9,14 +9,14 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import connection, models
-from django.db.models import Avg, Q, QuerySet, Value
+from django.db.models import Avg, Exists, OuterRef, Q, QuerySet, Value
 from django.db.models.fields.json import KT, KeyTextTransform, KeyTransform
 from django.db.models.functions import Cast, Coalesce, Concat
 
 from agents.models.runs import Run, RunTally
 from agents.models.trajectories import Trajectory
 from annotations.dom.marks import Mark, MarkKind
-from annotations.models import Operation, Snapshot, Step, Target, Turn
+from annotations.models import Correction, Operation, Snapshot, Step, Target, Turn
 from annotations.models.corpus.tallies import difference_triggers
 
 PAGES_HELD = 20
@@ -60,6 +60,11 @@ class TrajectoryStepQuerySet(models.QuerySet["TrajectoryStep"]):
     def failed(self) -> Self:
         """Steps whose action is not the gold one."""
         return self.with_gold().filter(success=False)
+
+    def judged_by_former_gold(self) -> Self:
+        """Steps whose gold was corrected after they were judged."""
+        done = Correction.objects.done().filter(step=OuterRef("step"), decided_at__gt=OuterRef("created_at"))
+        return self.filter(Exists(done))
 
     def by_place(self) -> dict[int, int]:
         """Place in the trajectory -> number (`pk`), of steps of one trajectory."""
@@ -317,7 +322,8 @@ class TrajectoryStep(models.Model):
 
     def _operation_words(self) -> list[str]:
         assert self.step is not None  # `verdict` has asked
-        operation, value = self.step.corrections.action_of(self.step, self.created_at)
+        then = self.step.corrections.gold_at(self.step.pk, self.created_at)
+        operation, value = then.get("operation", self.step.operation), then.get("value", self.step.value)
         if self.node_id and not self.operation:
             return ["an element only, no operation"]
         if self.operation != operation:

@@ -13,7 +13,8 @@ from django.urls import reverse
 from agents.models import Trajectory, TrajectoryStep
 from agents.models.pictures import PICTURE
 from agents.models.trajectories import USER
-from annotations.models import Correction, Step
+from annotations.corpus.wordings import EarlierWords
+from annotations.models import Correction, Step, Turn
 
 SHOWN_APART = {("rank", "top"), ("recall", "snippets")}
 
@@ -71,6 +72,7 @@ def record_of(step: TrajectoryStep) -> dict[str, Any]:
     return {
         "verdict": step.verdict(targets, step.ranked_count),
         "corrections": _corrections(step.step_id, step.created_at) if step.step_id else [],
+        "before": _before(step.step_id, step.created_at) if step.step_id else {},
         "candidates": step.ranking(),
         "candidate_total": step.ranked_count,
         "marks": [mark.message() for mark in step.marks(targets)],
@@ -89,6 +91,7 @@ def record_of(step: TrajectoryStep) -> dict[str, Any]:
 HIDDEN_DETAIL: dict[str, Any] = {
     "verdict": [],
     "corrections": [],
+    "before": {},
     "candidates": [],
     "candidate_total": None,
     "marks": [],
@@ -159,6 +162,15 @@ def _corrections(step: int, stored_at: datetime) -> list[dict[str, Any]]:
         }
         for row in Correction.objects.filter(step=step).with_people()
     ]
+
+
+def _before(step: int, stored_at: datetime) -> dict[str, str]:
+    """What was corrected since the agent decided, as it was then: `gold`, by which it is judged here, and the
+    `instruction` that it was told, with what is said `now`."""
+    gold = Correction.objects.gold_at(step, stored_at)
+    turn = Turn.objects.get(steps=step)
+    told = EarlierWords([turn.conversation_id]).at(step, stored_at)
+    return ({"gold": gold["action"]} if gold else {}) | ({"instruction": told, "now": turn.instruction} if told else {})
 
 
 def _trace(trace: dict[str, Any]) -> dict[str, Any]:

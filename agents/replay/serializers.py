@@ -96,6 +96,9 @@ class StepResultDetailSerializer(StepResultSerializer):
 
     verdict = serializers.ListField(child=serializers.CharField(), help_text="Empty where gold is hidden.")
     corrections = ObjectsField(help_text="Of its gold, the newest first: url, account, is_later.")
+    before = serializers.DictField(
+        help_text="What was corrected since the step was decided, as it was then: gold, in words, and the instruction."
+    )
     candidates = ObjectsField(help_text="node_id, score and text, best first; at most 200.")
     candidate_total = serializers.IntegerField(allow_null=True, help_text="How many elements were ranked.")
     marks = ObjectsField(help_text="What is outlined in the page, most important first: id, kind and label.")

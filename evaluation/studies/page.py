@@ -27,6 +27,7 @@ from evaluation.models.scores import REVIEWED
 from evaluation.scores import failures, plots
 from evaluation.scores import tables as score_tables
 from evaluation.scores.breakdowns import RunBreakdown
+from evaluation.scores.corrected_since import CorrectedSince
 from evaluation.scores.out_of_reach import OutOfReach
 from evaluation.scores.reviewed import CorrectedGold
 from evaluation.scores.scoring import RunScores
@@ -203,7 +204,13 @@ def failures_context(study: Study, query: QueryDict, user: User) -> dict[str, An
         raise Http404
     rows, chosen = failure_rows(user, run, query)
     reasons = failures.counted(failed_steps(user, run), run.top_k)
+    since = CorrectedSince(failed_steps(user, run))
+    what = query.get("since", "")
+    if (among := since.chosen(what)) is not None:
+        chosen["since"] = what
+        rows = rows.filter(pk__in=among)
     found = {"study": study, "run": run, "runs": runs, "chosen": chosen, "reasons": reasons, "rows": rows}
+    found["since"] = since
     return found | _scanned_context(user, run, rows, chosen, query)
 
 

@@ -150,6 +150,7 @@ def failing(request: HttpRequest, pk: int) -> HttpResponse:
     page = page_of(request, context.pop("rows"))
     for row in page:
         row.seen = context["seen"].get(row.pk, "")
+    context["since"].note(page)
     project = context["study"].project
     may = {"may_ask": rules.can(request.user, "manage", project)}
     may["may_explain"] = rules.can(request.user, "explain", project)

@@ -172,11 +172,11 @@ class CorrectionQuerySet(CorrectedQuerySet["Correction"]):
         """Note that scores take these corrections into account."""
         self.update(is_counted=True)
 
-    def action_of(self, step: Step, time: datetime) -> tuple[str, str]:
-        """The operation and value of a step's gold as they were then: corrections since have changed them."""
+    def gold_at(self, step: int, time: datetime) -> dict[str, Any]:
+        """The gold of a step as it was then, where corrections since have changed it: `operation`, `value`, `node_ids`
+        and `action`, what it says in words. {} where it is what it was."""
         since = self.done().filter(step=step, decided_at__gt=time).order_by("decided_at", "pk").first()
-        before = since.before if since else {}
-        return before.get("operation", step.operation), before.get("value", step.value)
+        return dict(since.before) if since else {}
 
     def ask(self, step: Step, user: Account, reason: str, suggested: dict[str, Any] | None = None) -> "Correction":
         """Say that the gold of a step is wrong. `suggested`: {"operation", "value", "node_id"} of an action that was

@@ -67,6 +67,28 @@ export function corrections({ corrections: listed }) {
   });
 }
 
+/** What stood there when the agent decided, where it was corrected since.
+ * @typedef {{gold?: string, instruction?: string, now?: string}} Before
+ */
+
+/**
+ * What was corrected since the agent decided: what stood there then, and what stands there now.
+ * @param {{before: Before, gold: import("../shared/elements.js").Action | null}} detail
+ */
+export function since({ before: { gold: former, instruction, now }, gold }) {
+  const told =
+    instruction === undefined
+      ? []
+      : [`The words were corrected since this run: the agent was told “${instruction}”; now they are “${now}”.`];
+  const judged =
+    former === undefined || !gold
+      ? []
+      : [
+          `The gold was corrected since this run: it was ${former}, by which the agent is judged here; now it is ${actionText(gold)}.`,
+        ];
+  return [...told, ...judged].map((said) => make("p.note.since", {}, said));
+}
+
 /** The ways to say that the recorded action, what the user says, or where the turn begins is wrong. @param {{gold: object | null, step: number | null}} detail */
 export function reword({ gold, step }) {
   if (!gold || step === null) return null;

@@ -20,7 +20,7 @@ import {
   stageRow,
   told,
 } from "./records.js";
-import { action, corrections, further, happened, prediction, reword, undecided } from "./decided.js";
+import { action, corrections, further, happened, prediction, reword, since, undecided } from "./decided.js";
 
 const STAGES = ["observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act"];
 const LISTED = 8;
@@ -112,6 +112,7 @@ export class SidePane {
     const words = detail.gold ? judged : make("p.muted", {}, said);
     const notes = [
       detail.error && !detail.verdict.includes(detail.error) ? make("p.note.bad", {}, detail.error) : null,
+      ...since(detail),
     ];
     return section("Decision", null, rows, words, ...notes, ...corrections(detail), reword(detail), happened(detail));
   }
