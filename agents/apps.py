@@ -24,7 +24,7 @@ class AgentsConfig(AppConfig):
         from annotations.campaigns.propose import proposing
         from annotations.corpus import store
         from annotations.jobs.running import NEEDS, RUNNERS
-        from annotations.releases import redacting
+        from annotations.releases import keeping
         from annotations.retention import kinds
 
         RUNNERS.update(live_jobs.RUNNERS)
@@ -37,7 +37,7 @@ class AgentsConfig(AppConfig):
         connection.at_connection = stored_endpoints.endpoint_named
         proposing.connections = stored_endpoints.names
         proposing.why_unreached = why_unreached
-        redacting.KEPT.append(kept_texts.kept_of)
+        keeping.KEPT.extend(kept_texts.KEPT)
         kinds.KINDS.extend(retention.KINDS)
         kinds.NAMED_JOBS.append(retention.jobs_of_models)
         store.USES.append((Trajectory.objects.of_conversation, "which runs have used"))

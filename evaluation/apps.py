@@ -18,7 +18,7 @@ class EvaluationConfig(AppConfig):
         from annotations.desk.discuss import mail
         from annotations.jobs import running as jobs
         from annotations.jobs import stopping
-        from annotations.releases import redacting
+        from annotations.releases import keeping
         from annotations.sample import project
         from evaluation import tasks
         from evaluation.explaining import jobs as explaining_jobs
@@ -39,7 +39,7 @@ class EvaluationConfig(AppConfig):
         runs.study_of = Study.objects.newest_of
         runs.waits_for = lambda run: Shard.objects.filter(run=run).waits_text()
         lessons.collect = collecting.Teaching.lessons_of
-        redacting.KEPT.append(said_of_texts.said_of)
+        keeping.KEPT.extend(said_of_texts.KEPT)
         judged.OF_STEPS.append((RiskLabel.objects.all(), "risk labels"))
         mail.SOURCES[telling.REVIEW.kind] = telling.REVIEW
         correcting.on_done.append(counting.wake_on_commit)

@@ -39,7 +39,7 @@ MOST: dict[str, int] = {
     "Campaign": 22,
     "Comment": 4,
     "Connection": 5,
-    "Conversation": 19,
+    "Conversation": 17,
     "Dataset": 89,
     "Defect": 1,
     "Delivery": 2,

@@ -1,27 +1,42 @@
-"""Where texts of recorded conversations stand in what agents have kept of them, for who takes a private one out."""
+"""Where texts and pages of conversations stand in what agents have kept of them, for who takes a private one out."""
 
-from collections.abc import Iterator
+from django.db.models import Q
 
-from django.db.models import Q, QuerySet, TextField
-from django.db.models.functions import Cast
+from agents.models import (
+    Drive,
+    Exemplar,
+    HeldStep,
+    LlmReply,
+    MemorySnippet,
+    Run,
+    TrajectoryStep,
+    Transition,
+    Workflow,
+)
+from annotations.releases.keeping import KeptTexts
 
-from agents.models import Exemplar, HeldStep, LlmReply, MemorySnippet, TrajectoryStep, Transition, Workflow
-from annotations.models import Conversation, Rationale
-
-
-def kept_of(conversation: Conversation, text: str) -> Iterator[tuple[QuerySet, tuple[str, ...]]]:
-    """Rows, and the columns of them that may hold its text: of runs, memory, transitions and rationales about a
-    conversation; and of replies of language models, which belong to none, those with this text."""
-    of_step = {"step__turn__conversation": conversation}
-    steps = TrajectoryStep.objects.filter(trajectory__conversation=conversation)
-    yield steps, ("url", "outcome", "branches", "value", "error", "trace")
-    held = HeldStep.objects.filter(trajectory__conversation=conversation)
-    yield held, ("value", "representation", "url", "reason", "changed_to")
-    yield MemorySnippet.objects.filter(conversation=conversation), ("text",)
-    yield Exemplar.objects.filter(conversation=conversation), ("key_text",)
-    told = ("key_text", "name", "value", "effects", "refined", "rationale", "next_state")
-    yield Transition.objects.filter(conversation=conversation), told
-    yield Workflow.objects.filter(dataset=conversation.dataset), ("description", "body")
-    yield Rationale.objects.filter(**of_step), ("text",)
-    replies = LlmReply.objects.annotate(asked=Cast("request", TextField()), said=Cast("reply", TextField()))
-    yield replies.filter(Q(asked__contains=text) | Q(said__contains=text)), ("request", "reply")
+OF_EPISODE = "trajectory__conversation"
+KEPT = (
+    KeptTexts(
+        TrajectoryStep,
+        OF_EPISODE,
+        ("url", "outcome", "branches", "value", "error", "trace", "snapshot", "snapshot_after"),
+        ("url", "outcome", "value"),
+        Q(step=None),  # others decide on recorded pages, after recorded words
+    ),
+    KeptTexts(
+        HeldStep,
+        OF_EPISODE,
+        ("value", "representation", "url", "why", "reason", "changed_to", "snapshot"),
+        ("value", "url", "why", "reason"),
+    ),
+    KeptTexts(Drive, OF_EPISODE, ("said", "question", "proposed", "window", "asked"), ("said", "question")),
+    KeptTexts(Run, "trajectories__conversation", ("error", "websites")),
+    KeptTexts(MemorySnippet, "conversation", ("text",)),
+    KeptTexts(Exemplar, "conversation", ("key_text",)),
+    KeptTexts(
+        Transition, "conversation", ("key_text", "name", "value", "effects", "refined", "rationale", "next_state")
+    ),
+    KeptTexts(Workflow, "dataset__conversations", ("name", "description", "body")),
+    KeptTexts(LlmReply, "", ("request", "reply")),
+)

@@ -33,7 +33,7 @@ PLACES = {  # in the order in which they are told
     "candidate": "candidates",
     "extra": "other data of the conversation",
     "file": "source files",
-    "kept": "what runs, memory and judges have kept",
+    "kept": "what runs, memory, judges and people keep of it",
 }
 COLUMNS = (  # of the statistics: key, heading
     ("conversations", "Conversations"),

@@ -1,30 +1,27 @@
 """Takes a private text out of a dataset; a record of it is kept, without the text."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Model, QuerySet
 
 from annotations.datasets.recorder_marks import CANDIDATES, moved, put_back, take_marks
 from annotations.datasets.records import StepRecord
 from annotations.dom.limits import PageError
-from annotations.models import Conversation, Dataset, Redaction, Snapshot, SourceFile, SourceTask, Step, Turn
+from annotations.models import Conversation, Dataset, Redaction, Snapshot, SourceFile, Step, Turn
 from annotations.models.accounts.projects import Account
 from annotations.models.corpus.candidates import pack_candidates
 from annotations.models.corpus.conversations import RECORDED_AS
 from annotations.models.corpus.pages import compress
 from annotations.pages.store import PageStore
+from annotations.releases.keeping import KEPT, KeptTexts
 from annotations.releases.privacy import map_strings, replacement, take_out
 from annotations.releases.scanning import PrivateText
 from annotations.sandbox import page_questions
-
-KEPT: list[Callable[[Conversation, str], Iterator[tuple[QuerySet, tuple[str, ...]]]]] = []
-"""What other apps keep that was made of a conversation (given with a text): rows, and the columns that may hold the
-text. They add theirs."""
 
 RedactedPlace = tuple[int | None, str]  # step (None: outside of steps) and instruction, value, page, …
 
@@ -34,13 +31,15 @@ def redact(dataset: Dataset, finding: PrivateText, user: Account) -> int:
     """Replace a found text wherever it stands in the conversations that hold it; how many places were changed.
 
     It is replaced in instructions, values, everything kept beside them and pages: a changed page is stored as a new
-    one, the steps that showed it show that, and its elements keep their ids; and in what runs, memory and judges have
-    kept of it. One Redaction is written per conversation, step and place. Earlier releases and the annotations of
-    campaigns stay as they are. Raises ValidationError where taking the text out would change the elements of a page.
+    one, the steps that showed it show that, and its elements keep their ids; and in what runs, memory, judges and
+    people keep of it (`KEPT`), live pages and the audit trail included. One Redaction is written per conversation, step
+    and place. Earlier releases stay as they are. Raises ValidationError where taking the text out would change the
+    elements of a page.
     """
-    total = 0
+    total, kept = 0, KEPT
     for conversation in dataset.conversations.filter(pk__in=finding.conversations).select_related("website"):
-        counts = _TextRemover(conversation, finding).run()
+        counts = _TextRemover(conversation, finding, kept).run()
+        kept = [one for one in KEPT if not one.is_shared]
         Redaction.objects.bulk_create(
             Redaction(
                 dataset=dataset,
@@ -62,33 +61,44 @@ def redact(dataset: Dataset, finding: PrivateText, user: Account) -> int:
 class _TextRemover:
     """Takes one text out of one conversation, and counts it by place."""
 
-    def __init__(self, conversation: Conversation, finding: PrivateText) -> None:
-        self.conversation, self.finding = conversation, finding
+    def __init__(self, conversation: Conversation, finding: PrivateText, kept: Iterable[KeptTexts]) -> None:
+        self.conversation, self.finding, self.kept = conversation, finding, kept
         self.counts: Counter[RedactedPlace] = Counter()
         self._pages = PageStore()
-        self._changed: dict[int, Snapshot] = {}  # page -> the page without the text
+        self._changed: dict[int, int] = {}  # page -> the page without the text
         self._cuts: dict[int, list[int]] = {}  # page -> where the text stood
 
     def run(self) -> Counter[RedactedPlace]:
         self._columns(self.conversation, None, extra="extra")
-        for turn in self.conversation.turns.select_related("source_task"):
+        for turn in self.conversation.turns.all():
             self._turn(turn)
-            for step in turn.steps.with_pages():
+            for step in turn.steps.all():
                 self._step(step)
         for file in SourceFile.objects.filter(conversation=self.conversation):
             self._file(file)
-        for kept_of in KEPT:
-            for rows, columns in kept_of(self.conversation, self.finding.text):
-                for row in rows.only("pk", *columns).iterator(chunk_size=100):
-                    self._columns(row, None, **dict.fromkeys(columns, "kept"))
+        for kept in self.kept:
+            for rows in kept.rows(self.conversation):
+                self._kept(kept, rows)
         return self.counts
+
+    def _kept(self, kept: KeptTexts, rows: QuerySet[Any]) -> None:
+        """Take the text out of rows beside the conversation, and of the pages that they show."""
+        texts, pages = kept.texts(), kept.pages()
+        for row in kept.holding(self.finding.text, texts, rows).only("pk", *texts).iterator(chunk_size=100):
+            self._columns(row, None, **dict.fromkeys(texts, "kept"))
+        for row in rows.only("pk", *pages).iterator() if pages else ():
+            without = {name: self._page_without(getattr(row, f"{name}_id")) for name in pages}
+            if changed := {name: page for name, page in without.items() if page}:
+                self.counts[None, "kept"] += len(changed)
+                rows.model._base_manager.filter(pk=row.pk).update(**changed)
 
     def _out(self, place: RedactedPlace) -> Callable[[str], str]:
         """A function that takes the text out of strings and counts it under this place."""
 
         def out(text: str) -> str:
             changed, found = take_out(text, self.finding.text, replacement(self.finding.kind))
-            self.counts[place] += len(found)
+            if found:
+                self.counts[place] += len(found)
             return changed
 
         return out
@@ -97,18 +107,15 @@ class _TextRemover:
         """Take the text out of these columns of a row. `places`: column -> what its place is called."""
         before = {name: getattr(row, name) for name in places}
         after = {name: map_strings(value, self._out((step, places[name]))) for name, value in before.items()}
-        self.counts = +self.counts
         if after != before:
-            type(row)._default_manager.filter(pk=row.pk).update(**after)
+            _write(row, after)
 
     def _turn(self, turn: Turn) -> None:
-        text, found = take_out(turn.instruction, self.finding.text, replacement(self.finding.kind))
+        _, found = take_out(turn.instruction, self.finding.text, replacement(self.finding.kind))
         if found:
             self._move_mentions(turn.index, found)
         turn.refresh_from_db(fields=["extra"])  # an earlier turn may have moved its antecedents
         self._columns(turn, None, instruction="instruction", extra="extra")
-        if found and turn.source_task:
-            SourceTask.objects.filter(pk=turn.source_task.pk, instruction=turn.instruction).update(instruction=text)
 
     def _move_mentions(self, index: int, found: list[int]) -> None:
         """Move the places of mentions, which count characters of instructions: the replacement has more or fewer than
@@ -141,13 +148,12 @@ class _TextRemover:
     def _step(self, step: Step) -> None:
         self._columns(step, step.pk, value="value", action_repr="action", extra="extra")
         pages = {field: self._page(step, field) for field in RECORDED_AS}
-        changed: dict[str, Any] = {field: page for field, page in pages.items() if page is not None}
+        changed: dict[str, Any] = {field: page for field, page in pages.items() if page}
         marks = self._moved_marks(step, changed)
         if (candidates := self._candidates(step)) is not None:
             candidates, own = take_marks(candidates) if step.marks is not None else (candidates, {})
             changed["candidates"] = pack_candidates(candidates.positives, candidates.negatives)
             marks = {name: kept for name, kept in marks.items() if name not in CANDIDATES} | own
-        self.counts = +self.counts
         if changed:
             Step.objects.filter(pk=step.pk).update(**changed, marks=None if step.marks is None else marks)
 
@@ -171,35 +177,49 @@ class _TextRemover:
         marks = step.marks or {}
         return marks | {name: moved(marks[name], cuts, was, now) for name, cuts in places.items() if name in marks}
 
-    def _page(self, step: Step, field: str) -> Snapshot | None:
-        """The step's page in this column with the text taken out; None where it does not hold it."""
-        page = getattr(step, field)
+    def _page(self, step: Step, field: str) -> int | None:
+        """What `_page_without` says of the step's page in this column, counted."""
+        without = self._page_without(getattr(step, f"{field}_id"))
+        if without and (field != "snapshot_after" or step.keeps_page_after):  # else it is the next step's page
+            self.counts[step.pk, "page"] += 1
+        return without
+
+    def _page_without(self, page: int | None) -> int | None:
+        """The page (its key) without the text; None where it does not hold it."""
         if page is None:
             return None
-        if page.pk not in self._changed:
-            self._changed[page.pk] = self._without(page)
-        if self._changed[page.pk] == page:
-            return None
-        if field != "snapshot_after" or step.keeps_page_after:  # else it is the next step's page, counted there
-            self.counts[step.pk, "page"] += 1
-        return self._changed[page.pk]
+        if page not in self._changed:
+            self._changed[page] = self._stored_without(Snapshot.objects.with_content().get(pk=page))
+        return None if self._changed[page] == page else self._changed[page]
 
-    def _without(self, page: Snapshot) -> Snapshot:
+    def _stored_without(self, page: Snapshot) -> int:
         html = page.html
         changed, found = take_out(html, self.finding.text, replacement(self.finding.kind))
         if not found:
-            return page
+            return page.pk
         self._cuts[page.pk] = found
         if _elements(html) != _elements(changed):
             raise ValidationError("Taking this text out would change the elements of a page: it was left as it is.")
-        return self._pages.store(self.conversation.website, [(changed, page.node_count)])[changed]
+        return self._pages.store(self.conversation.website, [(changed, page.node_count)])[changed].pk
 
     def _file(self, file: SourceFile) -> None:
         before = file.content.decode("utf-8", "surrogateescape")  # whatever its encoding, other bytes stay
         data = self._out((None, "file"))(before).encode("utf-8", "surrogateescape")
-        self.counts = +self.counts
         if data != file.content:
             SourceFile.objects.filter(pk=file.pk).update(data=compress(data), raw_size=len(data))
+
+
+def _write(row: Model, after: dict[str, Any]) -> None:
+    """Store what these columns hold now. A name that another row has then gets the row's number."""
+    for name, value in after.items():
+        longest = getattr(row._meta.get_field(name), "max_length", None)
+        after[name] = value[:longest] if isinstance(value, str) else value
+    rows = type(row)._base_manager.filter(pk=row.pk)
+    try:
+        with transaction.atomic():
+            rows.update(**after)
+    except IntegrityError:
+        rows.update(**{name: f"{value} {row.pk}" if isinstance(value, str) else value for name, value in after.items()})
 
 
 def _elements(html: str) -> list[str] | None:

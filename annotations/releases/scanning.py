@@ -16,6 +16,7 @@ from django.db.models import F, Func, QuerySet
 from annotations.models import Dataset, Snapshot, SourceFile, Step, Turn
 from annotations.models.corpus.conversations import RECORDED_AS
 from annotations.releases import privacy
+from annotations.releases.keeping import KEPT
 
 Piece = tuple[str, int, int, str]  # kind, start, end, fingerprint of a piece of a large text
 
@@ -37,6 +38,7 @@ class PrivateText:
     example: Use
     places: Counter[str] = field(default_factory=Counter)  # instruction, value, page, … -> how often
     conversations: set[int] = field(default_factory=set)
+    pages: set[str] = field(default_factory=set)  # SHA-256 of those that hold it
 
     @property
     def count(self) -> int:
@@ -80,7 +82,8 @@ class DatasetTexts:
         self.dataset = dataset
 
     def small(self) -> Iterator[tuple[str, str, Use, bool]]:
-        """(place, text, use, whether somebody typed it) of instructions, values and `extra` fields."""
+        """(place, text, use, whether somebody typed it) of instructions, values, `extra` fields, and what was said of
+        them."""
         turns = Turn.objects.filter(conversation__dataset=self.dataset).order_by("conversation__position", "index")
         for conversation, instruction, extra in turns.values_list("conversation", "instruction", "extra").iterator():
             yield "instruction", instruction, Use(conversation, None), False
@@ -92,6 +95,9 @@ class DatasetTexts:
             yield "extra", "\n".join(strings(extra)), Use(conversation, pk), False
         for pk, extra in self.dataset.conversations.values_list("pk", "extra"):
             yield "extra", "\n".join(strings(extra)), Use(pk, None), False
+        for kept in KEPT:
+            for conversation, texts in kept.searched_in(self.dataset):
+                yield "kept", "\n".join(strings(texts)), Use(conversation, None), False
 
     def large(self) -> list[_Large]:
         return [*self._pages(), *self._candidates(), *self._files()]
@@ -101,11 +107,13 @@ class DatasetTexts:
         return own.order_by("turn__conversation__position", "turn__index", "index")
 
     def _pages(self) -> list[_Large]:
-        """Every distinct page of the dataset, with the steps that show it."""
+        """Every distinct page of the dataset, with the steps that show it, and those of live episodes."""
         uses: dict[int, list[Use]] = {}
         for step, conversation, *pages in self._steps().values_list("pk", "turn__conversation", *RECORDED_AS):
             for page in {page for page in pages if page}:
                 uses.setdefault(page, []).append(Use(conversation, step))
+        for conversation, page in (found for kept in KEPT for found in kept.pages_in(self.dataset)):
+            uses.setdefault(page, []).append(Use(conversation, None))
         shas = dict(Snapshot.objects.filter(pk__in=uses).values_list("pk", "sha256"))
         return [_Large("page", shas[pk], uses[pk], partial(_page, pk)) for pk in uses]
 
@@ -211,6 +219,8 @@ def _scan_large(memory: ScanMemory, large: list[_Large], found: dict[str, Privat
                 item.place,
                 item.uses,
             )
+            if item.place == "page":
+                found[fingerprint].pages.add(item.sha256)
     return len(scanned)
 
 

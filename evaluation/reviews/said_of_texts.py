@@ -1,16 +1,30 @@
-"""Where texts of recorded conversations stand in what judges, scanners and the guard have said of them, for who takes a
+"""Where texts of conversations stand in what people, judges, scanners and the guard have said of them, for who takes a
 private one out."""
 
-from collections.abc import Iterator
+from annotations.releases.keeping import KeptTexts
+from evaluation.models import (
+    Breakdown,
+    JudgeVerdict,
+    Review,
+    ReviewReason,
+    ReviewTask,
+    RiskForecast,
+    ScannedRun,
+    ScannerAnswer,
+    Shard,
+    Study,
+)
 
-from django.db.models import QuerySet
-
-from annotations.models import Conversation
-from evaluation.models import JudgeVerdict, RiskForecast, ScannerAnswer
-
-
-def said_of(conversation: Conversation, text: str) -> Iterator[tuple[QuerySet, tuple[str, ...]]]:
-    """Rows about a conversation, and the columns of them that may hold its text."""
-    yield JudgeVerdict.objects.filter(trajectory__conversation=conversation), ("said", "error", "answers")
-    yield ScannerAnswer.objects.filter(step__trajectory__conversation=conversation), ("said", "error")
-    yield RiskForecast.objects.filter(step__turn__conversation=conversation), ("name", "by_page", "foreseen")
+OF_RUN = "run__trajectories__conversation"
+KEPT = (
+    KeptTexts(Review, "trajectory__conversation", ("comment",), ("comment",)),
+    KeptTexts(ReviewReason, "reviews__trajectory__conversation", ("text",)),
+    KeptTexts(ReviewTask, "trajectory__conversation", ("question",), ("question",)),
+    KeptTexts(JudgeVerdict, "trajectory__conversation", ("said", "error", "answers")),
+    KeptTexts(ScannerAnswer, "step__trajectory__conversation", ("said", "error")),
+    KeptTexts(RiskForecast, "step__turn__conversation", ("name", "by_page", "foreseen")),
+    KeptTexts(Study, "runs__trajectories__conversation", ("name", "coming"), ("name",)),
+    KeptTexts(Shard, OF_RUN, ("last_error", "last_log")),
+    KeptTexts(Breakdown, OF_RUN, ("content",)),
+    KeptTexts(ScannedRun, OF_RUN, ("findings", "clusters")),
+)

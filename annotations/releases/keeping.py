@@ -1,0 +1,152 @@
+"""Where texts and pages of conversations stand beside the conversations themselves: in what people wrote of them, and
+in what higher apps keep, which hand over theirs."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.admin.models import LogEntry
+from django.db.models import Field, ForeignKey, Min, Model, Q, QuerySet, TextField
+from django.db.models.functions import Cast
+
+from annotations.models import (
+    Campaign,
+    Comment,
+    Conversation,
+    Correction,
+    CurationChoice,
+    Dataset,
+    Defect,
+    Delivery,
+    Dispute,
+    Edit,
+    Guideline,
+    IdempotencyKey,
+    Job,
+    Part,
+    Proposal,
+    Rationale,
+    SentBack,
+    Session,
+    Snapshot,
+    SourceTask,
+    TurnCorrection,
+    Verdict,
+)
+from annotations.tell.audit import tracked_models
+
+
+@dataclass(frozen=True)
+class KeptTexts:
+    """Columns of a model that may hold texts of conversations, or (foreign keys) pages of them. `path`: from a row to
+    its conversation; "" where rows belong to none, so that all that hold a text count. `searched`: those of the columns
+    that are searched before a release, `where` given only in rows that meet it."""
+
+    model: type[Model]
+    path: str
+    columns: tuple[str, ...]
+    searched: tuple[str, ...] = ()
+    where: Q = field(default_factory=Q)
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether its rows belong to no conversation, or to many at once."""
+        return not self.path or self.path.endswith("conversations")
+
+    def texts(self) -> list[str]:
+        return [name for name in self.columns if not self._is_page(name)]
+
+    def pages(self) -> list[str]:
+        return [name for name in self.columns if self._is_page(name)]
+
+    def rows(self, conversation: Conversation) -> Iterator[QuerySet[Any]]:
+        """The rows of a conversation, and what the audit trail holds of them."""
+        for model in filter(None, (self.model, tracked_models().get(self.model.__name__))):
+            rows: QuerySet[Any] = model._base_manager.all()
+            if self.path:
+                own = {one.name for one in model._meta.concrete_fields}
+                path = self.path if model is self.model or self.path.split("__")[0] in own else f"pgh_obj__{self.path}"
+                rows = rows.filter(pk__in=rows.filter(**{path: conversation}).values("pk"))
+            yield rows
+
+    def holding(self, text: str, names: list[str], rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Those of the rows in which the text stands in one of these columns."""
+        holds = Q(pk__in=[])
+        for place, name in enumerate(names):
+            is_json = self._field(name).get_internal_type() == "JSONField"
+            said = json.dumps(text, ensure_ascii=False)[1:-1] if is_json else text
+            rows = rows.alias(**{f"said_{place}": Cast(name, TextField())})
+            holds |= Q(**{f"said_{place}__contains": said})
+        return rows.filter(holds)
+
+    def searched_in(self, dataset: Dataset) -> Iterator[tuple[int, list[Any]]]:
+        """(one of its conversations, the texts) of each row of a dataset that is searched before a release."""
+        if self.searched:
+            rows = self.model._base_manager.filter(self.where, **{f"{self.path}__dataset": dataset}).order_by("pk")
+            for _, *texts, conversation in rows.values_list("pk", *self.searched).annotate(Min(self.path)).iterator():
+                yield conversation, texts
+
+    def pages_in(self, dataset: Dataset) -> Iterator[tuple[int, int]]:
+        """(conversation, page) of what rows of a dataset show, each once."""
+        for name in self.pages():
+            rows = self.model._base_manager.filter(**{f"{self.path}__dataset": dataset, f"{name}__isnull": False})
+            yield from rows.order_by(name).values_list(self.path, name).distinct().iterator()
+
+    def _field(self, name: str) -> Field:
+        found = self.model._meta.get_field(name)
+        assert isinstance(found, Field)
+        return found
+
+    def _is_page(self, name: str) -> bool:
+        column = self._field(name)
+        return isinstance(column, ForeignKey) and column.related_model is Snapshot
+
+
+def _of_sessions() -> Iterator[KeptTexts]:
+    """What annotators write, by the tasks of their sessions and by the conversation that came of it."""
+    judged = "assignment__item__session"
+    texts: tuple[tuple[type[Model], str, tuple[str, ...], tuple[str, ...]], ...] = (
+        (Session, "", ("name", "batch", "why", "gold"), ("why",)),
+        (Part, judged, ("instruction", "rewrite", "mentions"), ("instruction", "rewrite")),
+        (Edit, judged, ("before", "after"), ()),
+        (Proposal, "session", ("content", "provenance"), ()),
+        (Verdict, judged, ("reason", "checklist"), ("reason",)),
+        (Defect, f"verdict__{judged}", ("note",), ("note",)),
+        (Dispute, judged, ("reason",), ("reason",)),
+        (SentBack, "rewrite__item__session", ("reason",), ("reason",)),
+        (CurationChoice, "curation__first__item__session", ("parts",), ()),
+        (Comment, "session", ("text",), ("text",)),
+    )
+    for model, path, columns, searched in texts:
+        for way in ("tasks__conversation", "released"):
+            yield KeptTexts(model, f"{path}__{way}".removeprefix("__"), columns, searched)
+
+
+OWN = (
+    KeptTexts(Rationale, "step__turn__conversation", ("text",), ("text",)),
+    KeptTexts(
+        Correction,
+        "step__turn__conversation",
+        ("reason", "before", "note", "suggested", "value"),
+        ("reason", "note", "value"),
+    ),
+    KeptTexts(
+        TurnCorrection,
+        "turn__conversation",
+        ("reason", "before", "note", "instruction"),
+        ("reason", "note", "instruction"),
+    ),
+    *_of_sessions(),
+    KeptTexts(Proposal, "campaign__source__conversations", ("content", "provenance")),  # those of no session, too
+    KeptTexts(Campaign, "source__conversations", ("name", "rubric")),
+    KeptTexts(Guideline, "campaign__source__conversations", ("text",)),
+    KeptTexts(Dataset, "conversations", ("description", "licence", "live")),
+    KeptTexts(SourceTask, "dataset__conversations", ("instruction",)),
+    KeptTexts(Job, "dataset__conversations", ("params", "report", "progress", "furthest", "last_error", "last_log")),
+    KeptTexts(Delivery, "webhook__project__datasets__conversations", ("payload", "last_error")),
+    KeptTexts(IdempotencyKey, "", ("response",)),
+    KeptTexts(LogEntry, "", ("object_repr", "change_message")),
+)
+KEPT: list[KeptTexts] = [*OWN]
+"""All of them; higher apps add theirs."""
