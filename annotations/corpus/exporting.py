@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from annotations.datasets import folder_writer, jsonl, writer
 from annotations.datasets.records import ConversationRecord
@@ -26,7 +27,7 @@ def export_dataset(
     conversations: ExportedConversations | None = None,
     progress: Callable[[int], None] = lambda _: None,
     warn: Callable[[str], None] = lambda _: None,
-    canary: str = "",
+    canary: str | None = None,
 ) -> dict[str, int]:
     """Write a dataset, or those of its conversations or of a release's that are given, to `out`; conversations per
     file written.
@@ -43,7 +44,7 @@ def export_dataset(
         if out.suffix in {".json", ".jsonl"} or out.is_file():
             raise ValueError(f"{format_name} has a folder per conversation: name a folder instead of {out.name}")
         return {str(out): write_folder(_counted(rows, 0, progress), out, warn)}
-    write = functools.partial(jsonl.write, canary=canary) if format_name == "jsonl" else writer(format_name)
+    write = _jsonl_writer(dataset, canary) if format_name == "jsonl" else writer(format_name)
     found = [split for split in Split.values if rows.filter(split=split).exists()]
     per_split = format_name in ONE_FILE_PER_SPLIT
     if out.suffix in {".json", ".jsonl"}:
@@ -68,6 +69,11 @@ def export_dataset(
         finally:
             partial.unlink(missing_ok=True)
     return counts
+
+
+def _jsonl_writer(dataset: Dataset, canary: str | None) -> Callable[[Iterator[ConversationRecord], BinaryIO], int]:
+    """Writes lines with the canary, by default the one of the dataset; none where it is ""."""
+    return functools.partial(jsonl.write, canary=dataset.canary() if canary is None else canary)
 
 
 def export_release(

@@ -7,12 +7,12 @@
          "positives": [candidate], "negatives": [candidate],
          "screenshot": {"media_type", "data": base64 text} or null}]}],
      "files": [{"path", "data": base64 text}], only where there are some,
-     "canary": text after "version", only in an export of a release}
+     "canary": text after "version", only in exports}
 
 A candidate is {"node_id", "tag", "attributes": JSON text, "is_original_target": bool or null,
 "is_top_level_target": bool or null}. Field names are those of `annotations.datasets.records`, where they are
 explained. What is absent has its default; what is unknown is refused, so that nothing is lost unnoticed. A canary is
-of the release that was written and no part of its conversations: reading passes over it.
+of the dataset or release that was written and no part of its conversations: reading passes over it.
 """
 
 import base64

@@ -153,7 +153,7 @@ class ExportViewSet(StartsJob):
 
     @extend_schema(**_STARTED)
     def create(self, request: Request) -> Response:
-        """Export a dataset as a background job; the job's `file` is the download."""
+        """Export a dataset, or a release of it, as a background job; the job's `file` is the download."""
         return super().create(request)
 
     def start(self, **values: Any) -> Job:

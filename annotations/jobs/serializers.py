@@ -79,3 +79,10 @@ class ExportRequestSerializer(RequestSerializer):
     dataset = OwnRelatedField(slug_field="name", queryset=Dataset.objects.all(), help_text="Its name.")
     format = serializers.CharField(help_text="mt-mind2web, mind2web, weblinx, jsonl.")
     split = serializers.CharField(required=False, allow_blank=True, default="")
+    release = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="The version of one: its frozen content with checksums, datasheet and data of the annotation. "
+        "Without it the dataset as it is.",
+    )

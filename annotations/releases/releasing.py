@@ -1,6 +1,5 @@
 """Makes a release: checks a dataset, freezes its conversations, and writes its datasheet."""
 
-import uuid
 from collections.abc import Callable, Collection
 from functools import partial
 
@@ -22,7 +21,6 @@ from annotations.tell.events import emit
 
 TellFrozen = Callable[[str, int], None]
 TOLD_EVERY = 20  # conversations
-CANARY_SPACE = uuid.UUID("6f1d9f0e-33c5-4d0b-9a3c-6c1f3b7f4a52")  # of the names that canaries are made of
 
 
 def make_release(
@@ -53,7 +51,6 @@ def make_release(
     checksums = _checksums(dataset.conversations.all(), progress)
     progress("writing", len(checksums))
     sha256 = release_sha256(checksums)
-    canary = str(uuid.uuid5(CANARY_SPACE, f"{dataset.name} {version} {sha256}"))
     release = Release(
         dataset=dataset,
         version=version,
@@ -63,7 +60,7 @@ def make_release(
         consent=consent.strip(),
         statistics=dataset_stats(dataset) | {"campaigns": WorkFigures.of_campaigns(dataset)},
         created_by=user,
-        checks=checks.to_dict() | {"accepted": accepted, "canary": canary},
+        checks=checks.to_dict() | {"accepted": accepted, "canary": dataset.canary(version, sha256)},
     )
     release.datasheet = datasheet(release)
     with transaction.atomic():

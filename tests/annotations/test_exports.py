@@ -9,7 +9,7 @@ from django.core.management import call_command
 
 from annotations.corpus.exporting import TOLD_EVERY, export_dataset
 from annotations.corpus.importing import import_files
-from annotations.datasets import reader, writer
+from annotations.datasets import jsonl, reader, writer
 from annotations.datasets.records import CandidateRecord, ConversationRecord, ImageRecord, StepRecord, TurnRecord
 from annotations.models import Dataset, Project, Website
 from annotations.sample.build import build_website
@@ -116,9 +116,9 @@ def full_record() -> ConversationRecord:
 
 
 def test_every_field_of_a_record_survives_the_database_and_jsonl(tmp_path: Path) -> None:
-    with (tmp_path / "x.jsonl").open("wb") as out:
-        writer("jsonl")([full_record()], out)
     dataset = factories.make_dataset(source_format="jsonl")
+    with (tmp_path / "x.jsonl").open("wb") as out:
+        jsonl.write([full_record()], out, dataset.canary())
     assert import_files("jsonl", tmp_path / "x.jsonl", dataset).errors == []
     (stored,) = dataset.conversations.records()
     assert stored == full_record()

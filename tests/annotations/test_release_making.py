@@ -74,8 +74,19 @@ def test_every_line_of_an_export_says_the_canary_of_its_release_and_comes_in_aga
     assert list(copy.conversations.records()) == list(release.conversations.records())
 
 
-def test_what_is_no_release_has_no_canary(tmp_path: Path) -> None:
-    (path,) = export_dataset(small_dataset(), "jsonl", tmp_path / "out.jsonl")
+def test_every_line_of_what_is_no_release_says_the_canary_of_its_dataset(tmp_path: Path) -> None:
+    dataset, other = small_dataset(), factories.make_dataset()
+    (path,) = export_dataset(dataset, "jsonl", tmp_path / "out.jsonl")
+    lines = [json.loads(line) for line in Path(path).read_text("utf-8").splitlines()]
+    assert [line["canary"] for line in lines] == [dataset.canary()] * 4
+    assert len({dataset.canary(), other.canary(), released(dataset).checks["canary"]}) == 3
+    assert import_files("jsonl", tmp_path / "out.jsonl", other).errors == []
+
+
+def test_a_release_that_was_made_without_a_canary_keeps_its_bytes(tmp_path: Path) -> None:
+    release = released(small_dataset())
+    del release.checks["canary"]
+    (path,) = export_release(release, "jsonl", tmp_path / "out")
     assert "canary" not in Path(path).read_text("utf-8")
 
 
@@ -111,8 +122,9 @@ def test_exports_of_a_release_have_the_same_bytes_whatever_happens_to_the_datase
     assert first == tree(tmp_path / "2")
     assert {"SHA256SUMS", "DATASHEET.md"} <= first.keys()
     plain = tree(tmp_path / "plain")
-    canary = f'"canary": "{release.checks["canary"]}", '.encode()
-    assert {path: data.replace(canary, b"") for path, data in first.items() if path in plain} == plain
+    of_release = release.checks["canary"].encode()
+    unreleased = {path: data.replace(of_release, dataset.canary().encode()) for path, data in first.items()}
+    assert {path: data for path, data in unreleased.items() if path in plain} == plain
     again = import_files(format_name, tmp_path / "1", factories.make_dataset(source_format=format_name))
     assert (again.errors, again.conversations) == ([], 2)
 

@@ -14,7 +14,7 @@ from annotations.corpus.exporting import export_dataset
 from annotations.corpus.importing import ImportProgress, StopImport, import_files
 from annotations.corpus.store import content_sha256
 from annotations.corpus.weblinx_turns import bboxes, candidate_scores, page_html, replay_turns
-from annotations.datasets import reader, writer
+from annotations.datasets import jsonl, reader
 from annotations.datasets.records import (
     CandidateRecord,
     ConversationRecord,
@@ -96,7 +96,7 @@ def test_source_files_survive_jsonl(dataset: Dataset, tmp_path: Path) -> None:
     assert records == list(dataset.conversations.records())
     assert records[0].files
     with (tmp_path / "y.jsonl").open("wb") as out:
-        writer("jsonl")(records, out)
+        jsonl.write(records, out, dataset.canary())
     assert (tmp_path / "y.jsonl").read_bytes() == (tmp_path / "x.jsonl").read_bytes()
 
 

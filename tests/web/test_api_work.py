@@ -7,6 +7,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from annotations.access.api_rules import JobThrottle
@@ -14,6 +15,7 @@ from annotations.models import IdempotencyKey, Job, Project
 from annotations.storage import store
 from evaluation.models import Study
 from tests import factories
+from tests.annotations.test_release_making import released, small_dataset
 from tests.signed_in import client_of
 
 pytestmark = pytest.mark.django_db
@@ -101,6 +103,20 @@ def test_an_export_is_queued_for_those_who_may(admin: Client, project: Project) 
     response = post(admin, "/api/exports/", {"dataset": dataset.name, "format": "jsonl"})
     assert response.status_code == 202
     assert Job.objects.get().dataset == dataset
+
+
+def test_the_export_of_a_release_is_the_job_of_its_page(admin: Client, project: Project) -> None:
+    dataset = small_dataset(project=project)
+    release = released(dataset)
+    asked = {"dataset": dataset.name, "format": "jsonl", "split": "train"}
+    response = post(admin, "/api/exports/", asked | {"release": release.version})
+    assert response.status_code == 202
+    admin.post(reverse("release-export", args=[dataset.name, release.version]), asked)
+    by_page, by_api = Job.objects.all()
+    assert (by_api.params, by_api.dataset) == (by_page.params, by_page.dataset)
+    assert by_api.params["release"] == release.version
+    refused = post(admin, "/api/exports/", asked | {"release": "9.0"})
+    assert (refused.status_code, list(refused.json())) == (400, ["release"])
 
 
 def test_a_split_whose_gold_is_hidden_is_not_exported(project: Project) -> None:

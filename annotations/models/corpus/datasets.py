@@ -1,6 +1,7 @@
 """Datasets and the websites they cover."""
 
 import re
+import uuid
 from collections.abc import Collection
 from typing import Any, Self
 
@@ -11,6 +12,7 @@ from annotations.models.accounts.projects import Project
 from annotations.models.corpus.tallies import ConversationTally
 
 COUNTED_AT_ONCE = 20_000  # steps whose pages are counted while somebody waits; more are counted by beat
+CANARY_SPACE = uuid.UUID("6f1d9f0e-33c5-4d0b-9a3c-6c1f3b7f4a52")  # of the names that canaries are made of
 RELEASE_VERSION = re.compile(r"[0-9][A-Za-z0-9._-]{0,39}")
 # A page after the last step of a turn counts where the source keeps it; elsewhere it is the next step's page.
 PAGE_BYTES_SQL = """
@@ -118,6 +120,10 @@ class Dataset(models.Model):
     def model_user(self) -> str:
         """The connection to the language model that is the user of its goals; "" where none is."""
         return (self.live.get("user") or {}).get("connection", "")
+
+    def canary(self, *release: str) -> str:
+        """The mark of every exported line: of the dataset as it is, or of a release, by its version and checksum."""
+        return str(uuid.uuid5(CANARY_SPACE, " ".join((self.name, *release))))
 
     def differs_from(self, live: dict[str, Any]) -> str:
         """Why goals with these settings of an environment cannot be added to the dataset; "" where they can."""
