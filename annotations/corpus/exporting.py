@@ -5,7 +5,6 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 from annotations.datasets import folder_writer, jsonl, writer
 from annotations.datasets.records import ConversationRecord
@@ -29,8 +28,7 @@ def export_dataset(
     warn: Callable[[str], None] = lambda _: None,
     canary: str | None = None,
 ) -> dict[str, int]:
-    """Write a dataset, or those of its conversations or of a release's that are given, to `out`; conversations per
-    file written.
+    """Write a dataset, or the given conversations of it or of a release, to `out`; conversations per file written.
 
     A path ending in .json or .jsonl becomes one file. Any other path becomes a folder: `<split>/<name>.json` per
     split for the Mind2Web family (their loaders read the split from the folder), `<name>.jsonl` for jsonl.
@@ -44,7 +42,8 @@ def export_dataset(
         if out.suffix in {".json", ".jsonl"} or out.is_file():
             raise ValueError(f"{format_name} has a folder per conversation: name a folder instead of {out.name}")
         return {str(out): write_folder(_counted(rows, 0, progress), out, warn)}
-    write = _jsonl_writer(dataset, canary) if format_name == "jsonl" else writer(format_name)
+    mark = dataset.canary() if canary is None else canary
+    write = functools.partial(jsonl.write, canary=mark) if format_name == "jsonl" else writer(format_name)
     found = [split for split in Split.values if rows.filter(split=split).exists()]
     per_split = format_name in ONE_FILE_PER_SPLIT
     if out.suffix in {".json", ".jsonl"}:
@@ -71,11 +70,6 @@ def export_dataset(
     return counts
 
 
-def _jsonl_writer(dataset: Dataset, canary: str | None) -> Callable[[Iterator[ConversationRecord], BinaryIO], int]:
-    """Writes lines with the canary, by default the one of the dataset; none where it is ""."""
-    return functools.partial(jsonl.write, canary=dataset.canary() if canary is None else canary)
-
-
 def export_release(
     release: Release,
     format_name: str,
@@ -86,16 +80,14 @@ def export_release(
     warn: Callable[[str], None] = lambda _: None,
 ) -> dict[str, int]:
     """Write a release, or those of its conversations that are given, as `export_dataset` does, the same bytes every
-    time. Beside the files lie their checksums (`sha256sum -c` reads them), the datasheet and, where campaigns made
-    it, their effort, agreement, defects and phenomena as data: SHA256SUMS, DATASHEET.md and ANNOTATION.json in a
+    time. Beside the files lie their checksums (`sha256sum -c` reads them), the datasheet and, where people annotated
+    it, what campaigns and corrections were as data: SHA256SUMS, DATASHEET.md and ANNOTATION.json in a
     folder, else NAME.sha256, NAME.DATASHEET.md and NAME.ANNOTATION.json beside the file."""
     rows = release.conversations.all() if conversations is None else conversations
     rows = rows.filter(split=split) if split else rows
     canary = release.checks.get("canary", "")
     counts = export_dataset(release.dataset, format_name, out, rows, progress, warn, canary)
-    campaigns = release.statistics.get("campaigns")
-    said = {"dataset": release.dataset.name, "version": release.version, "campaigns": campaigns}
-    told = json.dumps(said, indent=2, sort_keys=True) + "\n" if campaigns else ""
+    told = json.dumps(release.annotation, indent=2, sort_keys=True) + "\n" if release.annotation else ""
     if out.suffix in {".json", ".jsonl"}:
         beside = {f"{out.name}.{WORK}": told, f"{out.name}.{DATASHEET}": release.datasheet}
         files = [out, *_write_texts(out.parent, beside)]

@@ -19,6 +19,7 @@ from annotations.models import (
     Turn,
     Verdict,
 )
+from annotations.releases.corrected import corrections_told
 from annotations.releases.privacy import KINDS
 from annotations.shown_progress import span_text
 from annotations.text.amounts import amount
@@ -67,12 +68,12 @@ MEASURES = {  # of agreement: key, words
 
 def datasheet(release: Release) -> str:
     """The datasheet of a release whose statistics and checks are filled in. People typed nothing in it but notes,
-    licence and consent."""
+    licence, consent and reasons of corrections."""
     dataset = release.dataset
     sections = (
         ("", [f"# {dataset.name} {release.version}", dataset.description, release.notes]),
         ("Composition", _composition(release)),
-        ("Collection and annotation", _collection(dataset, release.statistics["campaigns"])),
+        ("Collection and annotation", _collection(dataset, release.statistics)),
         ("Checks before the release", _checks(release)),
         ("Redactions", _redactions(dataset)),
         ("Uses and known limits", _limits(release)),
@@ -123,15 +124,15 @@ def _composition(release: Release) -> list[str]:
     ]
 
 
-def _collection(dataset: Dataset, figures: list[dict[str, Any]]) -> list[str]:
-    told = {one["campaign"]: one for one in figures}
+def _collection(dataset: Dataset, statistics: dict[str, Any]) -> list[str]:
+    told = {one["campaign"]: one for one in statistics["campaigns"]}
     campaigns = Campaign.objects.filter(target=dataset, name__in=told).order_by("id")
-    if not campaigns:
-        return [
-            f"Imported from files in the format {dataset.source_format or 'of another program'}; nothing in this "
-            "dataset was annotated here."
-        ]
-    return [paragraph for campaign in campaigns for paragraph in _campaign(campaign, told[campaign.name])]
+    made = [paragraph for campaign in campaigns for paragraph in _campaign(campaign, told[campaign.name])]
+    imported = (
+        f"Imported from files in the format {dataset.source_format or 'of another program'}; nothing in this dataset "
+        "was annotated here."
+    )
+    return [*(made or [imported]), *corrections_told(statistics["corrections"])]
 
 
 def _campaign(campaign: Campaign, told: dict[str, Any]) -> list[str]:

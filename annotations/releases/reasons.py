@@ -6,16 +6,15 @@ from datetime import datetime
 from typing import Any
 
 from annotations.models import (
-    Correction,
     Curation,
     CurationChoice,
     Dataset,
     Edit,
     Redaction,
     Release,
-    TurnCorrection,
     Verdict,
 )
+from annotations.releases.corrected import MadeCorrection
 from annotations.releases.datasheet import PLACES
 
 ReleaseReason = dict[str, Any]
@@ -36,7 +35,7 @@ def reasons_between(older: Release, newer: Release, names: list[str]) -> dict[st
     """
     span = _BetweenReleases(newer.dataset, older.created_at, newer.created_at, names)
     found: dict[str, list[ReleaseReason]] = defaultdict(list)
-    judged = [*span.verdicts(), *span.curations(), *span.corrections(), *span.turns()]
+    judged = [*span.verdicts(), *span.curations(), *span.corrections()]
     for name, reason in [*span.redactions(), *span.edits(), *judged]:
         found[name].append(reason)
     imports = span.imports()
@@ -118,35 +117,12 @@ class _BetweenReleases:
         return found
 
     def corrections(self) -> list[tuple[str, ReleaseReason]]:
-        place = "step__turn__conversation"
-        names = {f"{place}__dataset": self.dataset, f"{place}__source_id__in": self.names}
-        rows = Correction.objects.done().filter(**names, **self._within("decided_at")).order_by("decided_at")
-        found = []
-        for row in rows.select_related("corrected_by", "decided_by", place):
-            at = row.decided_at or self.until
-            by = row.corrected_by.get_username() if row.corrected_by else ""
-            verified = f"verified by {row.decided_by.get_username()}" if row.decided_by else ""
-            turn, step = row.step.turn.index + 1, row.step.index + 1
-            why = "; ".join(part for part in (f"turn {turn}, step {step}", row.reason, row.note, verified) if part)
-            found.append((row.step.turn.conversation.source_id, _reason("correction of gold", by, at, why)))
-        return found
-
-    def turns(self) -> list[tuple[str, ReleaseReason]]:
-        """Reasons by corrections of what turns say and where they begin."""
-        place = "turn__conversation"
-        names = {f"{place}__dataset": self.dataset, f"{place}__source_id__in": self.names}
-        rows = TurnCorrection.objects.done().filter(**names, **self._within("decided_at")).order_by("decided_at")
-        found = []
-        for row in rows.select_related("corrected_by", "decided_by", place):
-            before = row.before.get("instruction", "")
-            parts = ["wording"] * (before != row.instruction) + ["cut"] * (row.first_step_id is not None)
-            verified = f"verified by {row.decided_by.get_username()}" if row.decided_by else ""
-            told = (f"turn {row.turn.index + 1}", row.reason, row.note, verified)
-            by = row.corrected_by.get_username() if row.corrected_by else ""
-            what = f"correction of {' and '.join(parts)}"
-            reason = _reason(what, by, row.decided_at or self.until, "; ".join(part for part in told if part))
-            found.append((row.turn.conversation.source_id, reason))
-        return found
+        """Reasons by corrections of gold, of what turns say and of where they begin."""
+        made = MadeCorrection.of(self.dataset, self.names, **self._within("decided_at"))
+        return [
+            (one.conversation.source_id, _reason(f"correction of {' and '.join(one.what)}", one.by, one.at, one.why))
+            for one in made
+        ]
 
     def imports(self) -> list[ReleaseReason]:
         """Imports, which are of the whole dataset; where no job of one is left, an import without name and person."""

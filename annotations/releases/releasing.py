@@ -15,6 +15,7 @@ from annotations.models.corpus.conversations import AT_ONCE, ConversationQuerySe
 from annotations.models.corpus.pages import digest
 from annotations.models.releases.frozen import freeze, release_sha256
 from annotations.releases.checking import Checks, check_dataset
+from annotations.releases.corrected import MadeCorrection, correction_figures
 from annotations.releases.datasheet import WorkFigures, datasheet
 from annotations.releases.leakage import THRESHOLD
 from annotations.tell.events import emit
@@ -51,6 +52,7 @@ def make_release(
     checksums = _checksums(dataset.conversations.all(), progress)
     progress("writing", len(checksums))
     sha256 = release_sha256(checksums)
+    corrected = correction_figures(MadeCorrection.of(dataset))
     release = Release(
         dataset=dataset,
         version=version,
@@ -58,7 +60,7 @@ def make_release(
         notes=notes.strip(),
         licence=licence.strip(),
         consent=consent.strip(),
-        statistics=dataset_stats(dataset) | {"campaigns": WorkFigures.of_campaigns(dataset)},
+        statistics=dataset_stats(dataset) | {"campaigns": WorkFigures.of_campaigns(dataset), "corrections": corrected},
         created_by=user,
         checks=checks.to_dict() | {"accepted": accepted, "canary": dataset.canary(version, sha256)},
     )

@@ -66,6 +66,16 @@ class Release(models.Model):
     def __str__(self) -> str:
         return f"{self.dataset} {self.version}"
 
+    @property
+    def annotation(self) -> dict[str, Any]:
+        """What campaigns and corrections were, as data; {} where nobody annotated it here."""
+        told = {what: self.statistics.get(what) for what in ("campaigns", "corrections")}
+        if not any(told.values()):
+            return {}
+        if not told["corrections"]:  # the data of releases from before these were told stay as they are
+            del told["corrections"]
+        return {"dataset": self.dataset.name, "version": self.version} | told
+
     def earlier(self) -> "Release | None":
         """The release before this one, of the same dataset; None for the first."""
         return self.dataset.releases.filter(pk__lt=self.pk).first()

@@ -91,6 +91,16 @@ class Corrected(models.Model):
         raise NotImplementedError
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """What of the data it has changed: "gold", "wording", "cut"."""
+        raise NotImplementedError
+
+    @property
+    def place(self) -> str:
+        """The turn in its conversation, and the step where it is of one, as people count."""
+        raise NotImplementedError
+
+    @property
     def account(self) -> str:
         """Who did what with it and why, as a sentence."""
         said = f"{self.get_state_display().capitalize()}: {self.asked_by} asked: {self.reason or 'no reason given'}"
@@ -223,6 +233,14 @@ class Correction(Corrected):
     def proposed(self) -> str:
         return f"{self.operation} {self.value}".strip()
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return ("gold",)
+
+    @property
+    def place(self) -> str:
+        return f"turn {self.step.turn.index + 1}, step {self.step.index + 1}"
+
     @transaction.atomic
     def propose(self, user: Account, operation: str, value: str, node_id: str) -> None:
         """Say what is right; somebody else verifies it. CorrectionRefused once it is decided."""
@@ -274,6 +292,15 @@ class TurnCorrection(Corrected):
     def proposed(self) -> str:
         moved = f", from step {self.first_step.source_id}" if self.first_step else ""
         return f"“{self.instruction}”{moved}"
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        reworded = self.before.get("instruction", "") != self.instruction
+        return ("wording",) * reworded + ("cut",) * (self.first_step_id is not None)
+
+    @property
+    def place(self) -> str:
+        return f"turn {self.turn.index + 1}"
 
     @transaction.atomic
     def propose(self, user: Account, instruction: str, first_step: Step | None) -> None:
