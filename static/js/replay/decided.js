@@ -83,9 +83,7 @@ export function since({ before: { gold: former, instruction, now }, gold }) {
   const judged =
     former === undefined || !gold
       ? []
-      : [
-          `The gold was corrected since this run: it was ${former}, by which the agent is judged here; now it is ${actionText(gold)}.`,
-        ];
+      : [`The gold was corrected since this run: it was ${former}; now it is ${actionText(gold)}.`];
   return [...told, ...judged].map((said) => make("p.note.since", {}, said));
 }
 
