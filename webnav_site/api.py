@@ -26,7 +26,7 @@ from annotations.corpus.correct.api import CorrectionViewSet, TurnCorrectionView
 from annotations.desk.discuss.api import CommentViewSet
 from annotations.desk.write.api import ProposalViewSet
 from annotations.jobs import api as jobs
-from annotations.releases.api import ReleaseViewSet
+from annotations.releases.api import RedactionViewSet, ReleaseViewSet
 from annotations.work import api as work
 from annotations.work.verify.api import BulkAcceptViewSet, DisputeViewSet
 from annotations.work.verify.curation_api import CurationViewSet
@@ -76,6 +76,7 @@ router.register("curations", CurationViewSet)
 router.register("bulk-accepts", BulkAcceptViewSet)
 router.register("comments", CommentViewSet)
 router.register("releases", ReleaseViewSet)
+router.register("redactions", RedactionViewSet, basename="redaction")
 router.register("recipes", RecipeViewSet, basename="recipe")
 router.register("prompt-packs", PromptPackViewSet)
 router.register("connections", ConnectionViewSet)

@@ -18,6 +18,7 @@ from annotations.models.corpus.conversations import RECORDED_AS
 from annotations.releases import privacy
 from annotations.releases.keeping import KEPT
 
+SCAN_SECONDS = 8  # of reading pages that were not read before, in a request that is to do something with what is found
 Piece = tuple[str, int, int, str]  # kind, start, end, fingerprint of a piece of a large text
 
 

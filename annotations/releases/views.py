@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_GET, require_POST
 
 from annotations.access import rules
@@ -19,16 +20,16 @@ from annotations.models import Release
 from annotations.paging import page_of
 from annotations.releases.checking import check_dataset
 from annotations.releases.diffing import Difference, Json, details
+from annotations.releases.elsewhere import HoldingDataset, OtherDatasets
 from annotations.releases.forms import ReleaseForm
 from annotations.releases.open_gold import OpenGold
 from annotations.releases.page import difference_rows, findings, release_context
 from annotations.releases.redacting import redact
 from annotations.releases.releasing import make_release, start_release
-from annotations.releases.scanning import scan_dataset
+from annotations.releases.scanning import SCAN_SECONDS, scan_dataset
 from annotations.releases.taken_out import TakenOut
 from annotations.text.amounts import amount
 
-SCAN_SECONDS = 8  # of reading pages that were not read before, in a request that is to do something with what is found
 LOOK_SECONDS = 1  # of that in a request that shows it, and is made again until all are read
 AT_ONCE = 200  # conversations that are released while the person waits; more are a job
 ROWS = 25  # conversations of a difference
@@ -81,7 +82,19 @@ def redact_found(request: HttpRequest, name: str) -> HttpResponse:
         messages.error(request, " ".join(error.messages))
     else:
         messages.success(request, f"Taken out of {amount(count, 'place')}, and noted as a redaction.")
+        if others := OtherDatasets(request.user, dataset).holding(chosen):
+            messages.warning(request, _said_of(others))
     return redirect("release-new", name)
+
+
+def _said_of(others: list[HoldingDataset]) -> str:
+    """The datasets in which a text still stands, as a sentence with links."""
+    linked, named = '<a class="link" href="{}#privacy">{}</a> ({})', "{1} ({2})"
+    rows = [
+        format_html(linked if one.url else named, one.url, one.dataset, amount(one.places, "place")) for one in others
+    ]
+    listed = format_html_join(", ", "{}", ([row] for row in rows))
+    return format_html("It still stands in other datasets, each of which is redacted for itself: {}.", listed)
 
 
 @require_GET

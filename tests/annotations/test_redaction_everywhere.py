@@ -16,7 +16,7 @@ from agents.models import Drive
 from annotations.corpus.correct.correcting import CorrectionDesk
 from annotations.corpus.correct.rewording import WordingDesk
 from annotations.datasets.records import CandidateRecord
-from annotations.models import Correction, Redaction, SourceFile, Step, TurnCorrection
+from annotations.models import Correction, Dataset, Membership, Project, Redaction, SourceFile, Step, TurnCorrection
 from annotations.models.corpus.candidates import pack_candidates
 from annotations.pages.store import forget_unused_pages
 from annotations.releases.redacting import redact
@@ -24,6 +24,7 @@ from annotations.releases.scanning import scan_dataset
 from annotations.tell import audit
 from tests import factories
 from tests.annotations.redaction_world import (
+    LIVE_PAGE,
     PRIVATE,
     RedactionWorld,
     columns_that_say,
@@ -145,3 +146,42 @@ def test_a_correction_that_was_proposed_before_a_redaction_does_not_bring_the_te
     step = Step.objects.get(pk=gold.step_id)
     assert (step.value, step.action_repr[-7:], step.turn.instruction) == ("[email]", "[email]", "Log in as [email].")
     assert scan_dataset(dataset).texts == []
+
+
+def copy_of(world: RedactionWorld, project: Project) -> Dataset:
+    """Another dataset that shows the page of the world's episode, and quotes the text twice."""
+    turn = factories.make_turn(factories.make_conversation(turns=0, dataset=factories.make_dataset(project)), steps=0)
+    turn.conversation.turns.update(instruction=f"{PRIVATE}: log in as {PRIVATE}, not as x{PRIVATE}.")
+    factories.make_step(turn, html=LIVE_PAGE)
+    return turn.conversation.dataset
+
+
+def test_who_redacts_is_told_in_which_other_datasets_of_theirs_the_text_stands() -> None:
+    world = live_world()
+    own, foreign = factories.make_project(), factories.make_project()
+    sibling, read_alone, hidden = (copy_of(world, one) for one in (world.dataset.project, own, foreign))
+    user = factories.make_user("admin", world.dataset.project)
+    Membership.objects.create(project=own, user=user, role="reader")
+    (found,) = scan_dataset(world.dataset).texts
+    redact = reverse("release-redact", args=[world.dataset.name])
+    page = client_of(user).post(redact, {"fingerprint": found.fingerprint}, follow=True).content.decode()
+    there = reverse("release-new", args=[sibling.name])
+    assert f'<a class="link" href="{there}#privacy">{sibling.name}</a> (3 places)' in page
+    assert f"{read_alone.name} (3 places)" in page
+    assert reverse("release-new", args=[read_alone.name]) not in page
+    assert hidden.name not in page
+
+
+def test_programs_redact_over_rest_and_are_told_the_same() -> None:
+    world = live_world()
+    sibling = copy_of(world, world.dataset.project)
+    client = client_of(factories.make_user("admin", world.dataset.project))
+    asked = {"dataset": world.dataset.name, "text": PRIVATE}
+    answer = client.post("/api/redactions/", asked, content_type="application/json")
+    there = {"dataset": sibling.name, "places": 3, "url": reverse("release-new", args=[sibling.name])}
+    assert (answer.status_code, answer.json()["elsewhere"]) == (201, [there])
+    assert answer.json()["count"] == Redaction.objects.get().count
+    again = client.post("/api/redactions/", asked, content_type="application/json")
+    assert (again.status_code, list(again.json())) == (400, ["text"])
+    reader = client_of(factories.make_user("reviewer", world.dataset.project))
+    assert reader.post("/api/redactions/", asked, content_type="application/json").status_code == 403

@@ -123,7 +123,7 @@ STARTED_BY["demonstrations"] = {"admin", "reviewer"}
 STARTED_BY["typed-conversations"] = {"admin"}
 STARTED_BY["judgings"] = STARTED_BY["judgings/forecast"] = {"admin"}
 STARTED_BY["explanations"] = STARTED_BY["explanations/forecast"] = {"admin"}
-STARTED_BY["transitions"] = {"admin"}
+STARTED_BY["transitions"] = STARTED_BY["redactions"] = {"admin"}
 STARTED_BY["guard-forecasts"] = {"admin", "reviewer"}
 
 
@@ -139,6 +139,7 @@ def start(client: Client, noun: str, world: World):
         "typed-conversations": {"project": world.project.slug, "website": "no-such-website", "words": "Go."},
         "guard-forecasts": {"dataset": live},
         "transitions": {"dataset": live},
+        "redactions": {"dataset": live, "text": "nobody@mail.example"},
         "judgings": {"runs": [world.keys["runs"]], "judge": "gold", "connection": "none"},
         "judgings/forecast": {"runs": [world.keys["runs"]], "judge": "gold", "connection": "none"},
         "explanations": {"runs": [world.keys["runs"]], "scanner": "reason", "connection": "none"},

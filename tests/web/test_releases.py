@@ -67,8 +67,9 @@ def test_members_read_releases_and_admins_make_them(role: str) -> None:
 
 
 def test_the_page_of_a_new_release_comes_before_all_pages_are_read_and_is_read_again(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, settings, tmp_path
 ) -> None:
+    settings.VAR_DIR = tmp_path  # where nothing is remembered of an earlier dataset with its number
     dataset = private_dataset()
     client, url = member(dataset, "admin"), reverse("release-new", args=[dataset.name])
     monkeypatch.setattr(views, "LOOK_SECONDS", 0)

@@ -66,6 +66,7 @@ CORRECTING = tuple(
 ACTS += (*CORRECTING, "held-steps/{}/decide/", "questions/{}/withdraw/", "questions/{}/seen/")
 STARTS = ("imports", "exports", "studies", "studies/forecast", "live-goals", "demonstrations", "typed-conversations")
 STARTS += ("guard-forecasts", "judgings", "judgings/forecast", "explanations", "explanations/forecast", "transitions")
+STARTS += ("redactions",)
 
 
 @dataclass(frozen=True)
