@@ -96,8 +96,9 @@ def fleiss(counts: Counts) -> np.ndarray:
 
 
 def _beyond_chance(observed: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    room = 1 - expected
-    return np.where(room > 1e-12, (observed - expected) / np.where(room > 1e-12, room, 1), np.nan)
+    room, beyond = 1 - expected, observed - expected
+    beyond = np.where(np.abs(beyond) > 1e-12, beyond, 0)  # as much as chance, which floats miss by a bit
+    return np.where(room > 1e-12, beyond / np.where(room > 1e-12, room, 1), np.nan)
 
 
 def mean_counts(values: Sequence[float]) -> Counts:

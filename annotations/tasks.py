@@ -9,12 +9,11 @@ def run_job(job_id: int, placed: bool = False) -> None:
     nothing but when that happens."""
     from annotations.jobs import running
     from annotations.models import Job
-    from annotations.models.jobs.jobs import IO_KINDS
 
     if not placed and (queue := running.better_queue(job_id)):
         run_job.apply_async((job_id, True), queue=queue)
         return
-    if Job.objects.filter(pk=job_id).exclude(kind__in=IO_KINDS).exists():
+    if Job.objects.filter(pk=job_id).of_queue("gpu").exists():
         running.propose_first()
     if running.makes_way(job_id):
         return

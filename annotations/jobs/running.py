@@ -145,7 +145,7 @@ def publish(job: Job) -> None:
 
 def _tell_workers(job: Job) -> None:
     if waking.broker_answers():
-        job_task.apply_async((job.pk,), queue=job.queue_of(job.kind))
+        job_task.apply_async((job.pk,), queue=job.queue)
         Job.objects.filter(pk=job.pk).note_message()
 
 
@@ -160,7 +160,7 @@ def better_queue(pk: int) -> str | None:
     job = Job.objects.filter(pk=pk, state=Job.State.QUEUED).first()
     if job is None or job.kind not in NEEDS:
         return None
-    return placement.better_queue(job.queue_of(job.kind), NEEDS[job.kind](job))
+    return placement.better_queue(job.queue, NEEDS[job.kind](job))
 
 
 def propose_first() -> None:

@@ -263,8 +263,8 @@ def _measures(found: AgreementReport) -> dict[str, dict[str, Any]]:
 def _agreement(told: dict[str, dict[str, Any]]) -> str:
     """The measures as a text, with the number of comparisons, and 95% intervals where there are enough sessions."""
     return "; ".join(
-        f"{MEASURES[name]} {one['value']:.2f}"
-        + (f" [{one['low']:.2f}, {one['high']:.2f}]" if one["low"] is not None and one["high"] is not None else "")
+        f"{MEASURES[name]} {one['value']:z.2f}"
+        + (f" [{one['low']:z.2f}, {one['high']:z.2f}]" if one["low"] is not None and one["high"] is not None else "")
         + f" ({amount(one['comparisons'], 'comparison')})"
         for name, one in told.items()
     )

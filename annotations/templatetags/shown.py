@@ -39,7 +39,7 @@ def longest_reason() -> int:
 @register.filter
 def points(fraction: float | None) -> str:
     """A fraction in percent points with one decimal: 0.5634 is "56.3"."""
-    return "–" if fraction is None else f"{100 * fraction:.1f}"
+    return "–" if fraction is None else f"{100 * fraction:z.1f}"
 
 
 @register.filter

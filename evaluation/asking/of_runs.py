@@ -18,6 +18,7 @@ from annotations.access import rules
 from annotations.jobs import running
 from annotations.models import Job, Project
 from annotations.models.accounts.projects import Account
+from annotations.models.jobs.jobs import ASKS_NOBODY
 from evaluation.asking.budget import AskingBudget
 from evaluation.asking.definition import AskedModel, Demand, storable
 from evaluation.models.asked import AnswerRow
@@ -83,14 +84,15 @@ class AskingOfRuns(Generic[AnswerRow]):
         project = dataset.project
         params: dict[str, Any] = {"name": dataset.name, cls.asker: name, "connection": connection, "prompts": pack}
         params |= {"max_cost": max_cost, "runs": sorted({run.pk for run in runs})}
+        errors: dict[str, str] = {}
+        try:
+            asking = cls(name, project, connection=connection, pack=pack, budget=AskingBudget(max_cost))
+            params |= {ASKS_NOBODY: True} if asking.panel is None else {}
+        except ValueError as error:
+            errors["__all__"] = f"{str(error)[:1].upper()}{str(error)[1:]}."
         unfinished = Job.objects.unfinished().filter(kind=cls.kind, project=project, cancel_requested=False)
         if found := unfinished.filter(params=params).first():
             return found
-        errors: dict[str, str] = {}
-        try:
-            cls(name, project, connection=connection, pack=pack, budget=AskingBudget(max_cost))
-        except ValueError as error:
-            errors["__all__"] = f"{str(error)[:1].upper()}{str(error)[1:]}."
         running.check_quota(user, errors)
         if errors:
             raise ValidationError(errors)

@@ -54,7 +54,8 @@ class JudgedByPeople(NamedTuple):
         said = self.said_right + self.wrong - self.said_wrong
         observed = (self.said_right + self.said_wrong) / n
         chance = (self.right * said + self.wrong * (n - said)) / n**2
-        return (observed - chance) / (1 - chance) if chance < 1 else None
+        beyond = observed - chance
+        return (beyond if abs(beyond) > 1e-12 else 0.0) / (1 - chance) if chance < 1 else None
 
 
 def wilson(part: float, n: int) -> EstimatedRate:

@@ -21,5 +21,5 @@ def lines(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """A table of such objects by name, line by line, with a header."""
     yield f"{'metric':24}{'value':>8}   {'95 % interval':16} {'n':>6}  mean over"
     for name, metric in metrics.items():
-        interval = f"{metric['low']:.3f} – {metric['high']:.3f}"
-        yield f"{name:24}{metric['value']:8.3f}   {interval:16} {metric['n']:6}  {metric['grouping']}"
+        interval = f"{metric['low']:z.3f} – {metric['high']:z.3f}"
+        yield f"{name:24}{metric['value']:z8.3f}   {interval:16} {metric['n']:6}  {metric['grouping']}"

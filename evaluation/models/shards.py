@@ -255,8 +255,7 @@ class Shard(Leased):
     def others_wait(self) -> bool:
         """Whether other work waits for its worker that no person need say anything for."""
         others = type(self).objects.claimable().exclude(pk=self.pk).exclude(awaits_people("run")).for_this_process()
-        kinds = [kind for kind in Job.Kind.values if Job.queue_of(kind) == self.queue]
-        return others.exists() or Job.objects.claimable().filter(kind__in=kinds).exists()
+        return others.exists() or Job.objects.claimable().of_queue(self.queue).exists()
 
     def is_decided(self) -> bool:
         """Whether nothing is left to decide in its conversations."""

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations import agreement
+from annotations.templatetags.shown import points
 from annotations.text.segmentation import boundary_similarity
 
 CUTS = st.integers(2, 14).flatmap(
@@ -99,3 +100,9 @@ def test_the_interval_draws_sessions_not_comparisons():
 
 def test_nothing_gives_no_estimate():
     assert agreement.estimate({}, agreement.mean, 0) == agreement.Agreement(None, None, None, 0, 0)
+
+
+def test_agreement_by_chance_alone_is_zero_and_never_minus_zero():
+    for both, first, second, neither in ((1, 2, 4, 8), (1, 2, 5, 10), (1, 3, 4, 12)):
+        assert str(float(agreement.cohen([both, first, second, neither]))) == "0.0"
+    assert points(-0.0004) == "0.0"

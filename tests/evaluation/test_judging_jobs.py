@@ -18,6 +18,7 @@ from tests.agents.llm_server import LlmServer, failure, serve
 from tests.evaluation.test_judges import SIZE, honest, make_run_to_judge, number_of, review, stage_of
 from tests.signed_in import client_of
 from tests.web.reading import source
+from webnav_site.monitor.metrics import queues
 
 pytestmark = pytest.mark.django_db
 
@@ -194,6 +195,13 @@ def test_one_unreadable_reply_is_an_error_of_the_job_and_no_verdict(study: Study
 def test_the_same_judging_is_not_queued_twice(study: Study) -> None:
     assert started(study, "gold") == started(study, "gold")
     assert started(study, "scanners") != started(study, "gold")
+
+
+def test_rules_do_not_wait_for_a_worker_of_models(study: Study, server: LlmServer) -> None:
+    rules, asking = started(study, "gold"), started(study)
+    assert (rules.queue, asking.queue) == ("io", "gpu")
+    assert (list(Job.objects.waiting_in("io")), list(Job.objects.waiting_in("gpu"))) == ([rules], [asking])
+    assert {queue: count for queue, (count, _) in queues().items()} == {"io": 1, "gpu": 1}
 
 
 def ask(study: Study, body: dict, user=None, where: str = "judgings/"):

@@ -156,9 +156,10 @@ def queues() -> dict[str, tuple[int, float]]:
     """Queue -> (how many wait, seconds that the oldest has waited); 0 when nothing waits."""
     found: dict[str, list[tuple[int, float]]] = {"io": [], "gpu": []}
     now = timezone.now()
-    queued = Job.objects.filter(state=Leased.State.QUEUED).values_list("kind")
-    for kind, count, since in queued.annotate(n=Count("pk"), since=Min("created_at")).order_by():
-        found[Job.queue_of(kind)].append((count, (now - since).total_seconds()))
+    for queue, rows in found.items():
+        jobs = Job.objects.waiting_in(queue).aggregate(n=Count("pk"), since=Min("created_at"))
+        if jobs["n"]:
+            rows.append((jobs["n"], (now - jobs["since"]).total_seconds()))
     shards = Shard.objects.filter(state=Leased.State.QUEUED).aggregate(n=Count("pk"), since=Min("created_at"))
     if shards["n"]:
         found["gpu"].append((shards["n"], (now - shards["since"]).total_seconds()))

@@ -98,5 +98,5 @@ def _told(difference: Agreement) -> str:
     if difference.value is None:
         return "nothing to compare"
     if difference.low is None or difference.high is None:
-        return f"{difference.value:+.3f}"
-    return f"{difference.value:+.3f} [{difference.low:+.3f}, {difference.high:+.3f}]"
+        return f"{difference.value:+z.3f}"
+    return f"{difference.value:+z.3f} [{difference.low:+z.3f}, {difference.high:+z.3f}]"

@@ -8,6 +8,7 @@ from pathlib import Path
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from annotations.models.accounts.projects import Project
@@ -31,6 +32,7 @@ LOADING = "loading models"  # the phase of a job that has none of what it works 
 LOADING_KINDS = ("train", "embed", "induce", "transition")  # those that load weights before anything else
 PAUSING_KINDS = ("train", "embed", "induce", "refine", "transition")  # they make way between two batches
 IO_KINDS = ("import", "export", "release", "sample")  # files: what trains, embeds or asks models is `gpu` work
+ASKS_NOBODY = "asks_nobody"  # in the params of a job whose kind may ask a model, and that goes by stored rows alone
 
 HELD_UP_FOR = timedelta(minutes=2)  # a proposal that nobody took for so long holds up nothing: no worker could
 
@@ -58,8 +60,12 @@ class JobQuerySet(LeasedQuerySet):
 
     def waiting_in(self, queue: str) -> "JobQuerySet":
         """Jobs that wait for a worker of this queue, `io` or `gpu`."""
-        queued = self.filter(state=Job.State.QUEUED)
-        return queued.filter(kind__in=IO_KINDS) if queue == "io" else queued.exclude(kind__in=IO_KINDS)
+        return self.filter(state=Job.State.QUEUED).of_queue(queue)
+
+    def of_queue(self, queue: str) -> "JobQuerySet":
+        """Jobs of this queue, as `Job.queue` says."""
+        io = self.filter(Q(kind__in=IO_KINDS) | Q(**{f"params__{ASKS_NOBODY}": True}))
+        return io if queue == "io" else self.exclude(pk__in=io.values("pk"))
 
     def at_desks(self) -> "JobQuerySet":
         """Waiting proposals for an annotation that somebody is at work on, the first that was asked for first: they go
@@ -203,12 +209,12 @@ class Job(Leased):
 
     @staticmethod
     def queue_of(kind: str) -> str:
-        """The queue in which jobs of a kind wait for a worker."""
+        """The queue in which jobs of a kind wait for a worker, unless they ask nobody."""
         return "io" if kind in IO_KINDS else "gpu"
 
     @property
     def queue(self) -> str:
-        return self.queue_of(self.kind)
+        return "io" if self.params.get(ASKS_NOBODY) else self.queue_of(self.kind)
 
     @property
     def before_it(self) -> int:

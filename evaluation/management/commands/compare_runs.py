@@ -45,7 +45,7 @@ class Command(BaseCommand):
         names = [sentences.label(run.recipe_name, settings) for run, settings in zip(runs, changed, strict=True)]
         self.stdout.write(
             f"{names[1]} less {names[0]} on {runs[0].dataset.name} {runs[0].split}: "
-            f"{100 * paired.value:+.1f} points of step success [{100 * paired.low:+.1f}, {100 * paired.high:+.1f}], "
+            f"{100 * paired.value:+z.1f} points of step success [{100 * paired.low:+z.1f}, {100 * paired.high:+z.1f}], "
             f"{paired.only_this} steps gained, {paired.only_first} lost, of {paired.steps:,} in "
             f"{paired.conversations:,} conversations"
         )
@@ -56,7 +56,7 @@ class Command(BaseCommand):
             here = one.paired
             self.stdout.write(
                 f"  {one.kind} {one.name:24} {one.right_first:4} and {one.right_this:4} right of {here.steps:5,}, "
-                f"{100 * here.value:+6.1f} [{100 * here.low:+.1f}, {100 * here.high:+.1f}], "
+                f"{100 * here.value:+z6.1f} [{100 * here.low:+z.1f}, {100 * here.high:+z.1f}], "
                 f"{here.only_this} gained {here.only_first} lost"
             )
 

@@ -73,7 +73,9 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
             yield f"{part:9}{gold:12}{told_share(one['recall']):>28}{told_share(one['false_alarms']):>30}"
     for part, found in report["parts"].items():
         kappa = found["kappa"]
-        agreed = "none" if kappa["low"] is None else f"{kappa['value']:.3f} [{kappa['low']:.3f}, {kappa['high']:.3f}]"
+        agreed = (
+            "none" if kappa["low"] is None else f"{kappa['value']:z.3f} [{kappa['low']:z.3f}, {kappa['high']:z.3f}]"
+        )
         yield f"{part} ({PARTS[part]}): {found['disputed']} of {found['controls']} disputed, kappa {agreed}"
         kinds = found["recall_by_kind"].items()
         yield "  held: " + ", ".join(f"{kind} {one['hits']}/{one['n']}" for kind, one in kinds)

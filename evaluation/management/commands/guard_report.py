@@ -64,8 +64,8 @@ def _dumped(report: dict[str, Any]) -> str:
 def _lines(reports: Mapping[str, dict[str, Any]]) -> list[str]:
     report = reports[ALONE]
     kappa = report["kappa"]
-    bounds = "" if kappa["low"] is None else f" [{kappa['low']:.3f}, {kappa['high']:.3f}]"
-    agreed = "none" if kappa["value"] is None else f"{kappa['value']:.3f}{bounds}"
+    bounds = "" if kappa["low"] is None else f" [{kappa['low']:z.3f}, {kappa['high']:z.3f}]"
+    agreed = "none" if kappa["value"] is None else f"{kappa['value']:z.3f}{bounds}"
     whose = SOURCES[report["labels_by"]]
     lines = [f"{report['steps']} labelled steps, {report['disputed']} disputed, kappa of {whose} {agreed}"]
     if report["labels_by"] == BY_MODELS:

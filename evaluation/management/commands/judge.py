@@ -97,8 +97,8 @@ def _lines(found: JudgeAgreement) -> list[str]:
         if not reviewed:
             lines.append("  people have reviewed none of these as a whole yet, so nothing is known of its errors")
             continue
-        kappa = "none" if row.kappa.value is None else f"{row.kappa.value:.3f}"
-        bounds = f" {row.too_few}" if row.kappa.low is None else f" [{row.kappa.low:.3f}, {row.kappa.high:.3f}]"
+        kappa = "none" if row.kappa.value is None else f"{row.kappa.value:z.3f}"
+        bounds = f" {row.too_few}" if row.kappa.low is None else f" [{row.kappa.low:z.3f}, {row.kappa.high:z.3f}]"
         lines += [
             f"  kappa with people {kappa}{bounds} ({reviewed} reviewed)",
             f"  sensitivity {_share(row.known.sensitivity)}, specificity {_share(row.known.specificity)}",
