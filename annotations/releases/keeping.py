@@ -62,13 +62,26 @@ class KeptTexts:
 
     def rows(self, conversation: Conversation) -> Iterator[QuerySet[Any]]:
         """The rows of a conversation, and what the audit trail holds of them."""
-        for model in filter(None, (self.model, tracked_models().get(self.model.__name__))):
-            rows: QuerySet[Any] = model._base_manager.all()
-            if self.path:
-                own = {one.name for one in model._meta.concrete_fields}
-                path = self.path if model is self.model or self.path.split("__")[0] in own else f"pgh_obj__{self.path}"
-                rows = rows.filter(pk__in=rows.filter(**{path: conversation}).values("pk"))
-            yield rows
+        for model, path in self._ways():
+            rows = model._base_manager.all()
+            yield rows.filter(pk__in=rows.filter(**{path: conversation}).values("pk")) if path else rows
+
+    def keepers(self, text: str, conversations: set[int]) -> set[int]:
+        """Those of the conversations (keys) of which a row holds the text, or shows any page: a few queries for all."""
+        found: set[int] = set()
+        for model, path in self._ways():
+            rows = model._base_manager.filter(**{f"{path}__in": conversations}).order_by()
+            found.update(self.holding(text, self.texts(), rows).values_list(path, flat=True))
+            for name in self.pages():
+                found.update(rows.exclude(**{name: None}).values_list(path, flat=True))
+        return found & conversations
+
+    def _ways(self) -> Iterator[tuple[type[Model], str]]:
+        """The model and its path, and those of what the audit trail holds of its rows."""
+        yield self.model, self.path
+        if event := tracked_models().get(self.model.__name__):
+            own = {one.name for one in event._meta.concrete_fields}
+            yield event, self.path if self.path.split("__")[0] in own else f"pgh_obj__{self.path}"
 
     def holding(self, text: str, names: list[str], rows: QuerySet[Any]) -> QuerySet[Any]:
         """Those of the rows in which the text stands in one of these columns."""

@@ -36,10 +36,12 @@ def redact(dataset: Dataset, finding: PrivateText, user: Account) -> int:
     and place. Earlier releases stay as they are. Raises ValidationError where taking the text out would change the
     elements of a page.
     """
-    total, kept = 0, KEPT
+    total, text = 0, finding.text
+    kept_by = [(one, one.keepers(text, finding.conversations)) for one in KEPT if not one.is_shared]
+    shared = [one for one in KEPT if one.is_shared]
     for conversation in dataset.conversations.filter(pk__in=finding.conversations).select_related("website"):
-        counts = _TextRemover(conversation, finding, kept).run()
-        kept = [one for one in KEPT if not one.is_shared]
+        kept = [*shared, *(one for one, keepers in kept_by if conversation.pk in keepers)]
+        counts, shared = _TextRemover(conversation, finding, kept).run(), []
         Redaction.objects.bulk_create(
             Redaction(
                 dataset=dataset,
