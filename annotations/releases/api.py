@@ -13,9 +13,8 @@ from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.access.people import signed_in
 from annotations.access.requests import OwnRelatedField, RequestSerializer
 from annotations.models import Dataset, Release
-from annotations.releases.elsewhere import OtherDatasets
 from annotations.releases.redacting import redact
-from annotations.releases.scanning import SCAN_SECONDS, scan_dataset
+from annotations.releases.scanning import SCAN_SECONDS, OtherDatasets, scan_dataset
 
 
 class ReleaseSerializer(serializers.ModelSerializer):

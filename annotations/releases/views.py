@@ -20,13 +20,12 @@ from annotations.models import Release
 from annotations.paging import page_of
 from annotations.releases.checking import check_dataset
 from annotations.releases.diffing import Difference, Json, details
-from annotations.releases.elsewhere import HoldingDataset, OtherDatasets
 from annotations.releases.forms import ReleaseForm
 from annotations.releases.open_gold import OpenGold
 from annotations.releases.page import difference_rows, findings, release_context
 from annotations.releases.redacting import redact
 from annotations.releases.releasing import make_release, start_release
-from annotations.releases.scanning import SCAN_SECONDS, scan_dataset
+from annotations.releases.scanning import SCAN_SECONDS, HoldingDataset, OtherDatasets, scan_dataset
 from annotations.releases.taken_out import TakenOut
 from annotations.text.amounts import amount
 
