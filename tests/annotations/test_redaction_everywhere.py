@@ -141,7 +141,7 @@ def test_a_correction_that_was_proposed_before_a_redaction_does_not_bring_the_te
     (found,) = scan_dataset(dataset).texts
     redact(dataset, found, None)
     judge = factories.make_user("reviewer", dataset.project)
-    CorrectionDesk(Correction.objects.get()).accept(judge, sure=True)
+    CorrectionDesk(Correction.objects.get()).accept(judge)
     WordingDesk(TurnCorrection.objects.get()).accept(judge, sure=True)
     step = Step.objects.get(pk=gold.step_id)
     assert (step.value, step.action_repr[-7:], step.turn.instruction) == ("[email]", "[email]", "Log in as [email].")
