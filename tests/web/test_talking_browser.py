@@ -76,7 +76,7 @@ def test_a_person_types_turn_by_turn_answers_and_ends_it(
     expect(box).to_have_text(re.compile("^Waits for a worker, which opens the browser."))
     expect(page.get_by_role("tabpanel", name="Page")).to_contain_text("Waits for a worker, which opens the browser.")
     expect(page.locator("#drive")).to_contain_text("Nobody drives yet")
-    expect(page.get_by_label("Say as the user")).to_be_disabled()
+    expect(page.get_by_role("button", name="Say", exact=True)).to_be_disabled()
     thread = worker()
     expect(box).to_contain_text("What is next?", timeout=30_000)
     expect(page.locator("#drive")).to_contain_text("The agent waits for you")
@@ -256,3 +256,33 @@ def test_what_is_said_while_the_agent_acts_needs_a_pause_and_ends_its_turn(
     page.get_by_role("button", name="Not all").click()
     thread.join(60)
     assert TrajectoryStep.objects.latest("seq").outcome == "ended: ada got not all that they asked for"
+
+
+def test_where_one_types_is_in_sight_however_far_the_list_of_steps_is_scrolled(
+    app_server, page: Page, sign_in, project: Project
+) -> None:
+    """It stood above the steps and scrolled away with them."""
+    ada = factories.make_user(Role.ADMIN, project, username="ada")
+    episode = waiting_talk(ada, project)
+    sign_in(ada)
+    page.set_viewport_size({"width": 1280, "height": 360})
+    page.goto(app_server.url(f"/trajectories/{episode.pk}/"))
+    box, pane = page.locator(".converse"), page.locator("#conversation")
+    expect(box).to_contain_text("What is next?")
+    assert pane.evaluate("(one) => one.scrollHeight - one.clientHeight") > 40
+    for top in (0, 1_000):
+        pane.evaluate("(one, top) => one.scrollTo(0, top)", top)
+        expect(page.get_by_role("button", name="Not all")).to_be_in_viewport(ratio=1)
+        assert box.bounding_box()["y"] >= pane.locator("header").bounding_box()["y"] + 30
+
+
+def test_what_is_next_may_be_typed_while_the_agent_is_at_it(app_server, page: Page, sign_in, project: Project) -> None:
+    ada = factories.make_user(Role.ADMIN, project, username="ada")
+    episode = waiting_talk(ada, project)
+    Drive.objects.update(waits="", state=Drive.State.BACK)
+    sign_in(ada)
+    page.goto(app_server.url(f"/trajectories/{episode.pk}/"))
+    expect(page.get_by_role("button", name="Say", exact=True)).to_be_disabled()
+    page.get_by_label("Say as the user").fill("And the way back?")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Say as the user")).to_have_value("And the way back?")

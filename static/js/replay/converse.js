@@ -8,10 +8,12 @@ const AT_IT = "The agent is at it. Space stops it.";
 
 export class ConverseBox {
   /** @param {HTMLElement} root @param {import("./drive.js").DriveBar} bar
-   * @param {{me: string, unsaid: string}} told `unsaid`: what was typed elsewhere and is to be said, or not, here */
-  constructor(root, bar, { me, unsaid }) {
+   * @param {{me: string, unsaid: string, again_url: string}} told `unsaid`: what was typed elsewhere and is to be said,
+   * or not, here; `again_url`: for the person alone who began the talk */
+  constructor(root, bar, { me, unsaid, again_url: again }) {
     this.bar = bar;
     this.me = me;
+    this.began = Boolean(again);
     this.question = make("p.question", { role: "status" });
     this.input = make("input", { type: "text", maxlength: 2000, autocomplete: "off", "aria-label": "Say as the user" });
     this.input.value = unsaid;
@@ -45,7 +47,8 @@ export class ConverseBox {
     // Who has acted while the agent waits for words says them then: it is not handed back without any.
     const own = mine && (mine.state === "paused" || mine.typed.waits) ? mine : null;
     this.root.hidden = !grows;
-    for (const one of [this.input, this.send, ...this.ends]) one.disabled = !own;
+    this.input.disabled = !own && !this.began; // what is next may be typed while the agent is at it
+    for (const one of [this.send, ...this.ends]) one.disabled = !own;
     const { waits, question } = own?.typed ?? { waits: "", question: "" };
     const asks = waits === "answer" ? question : "";
     const driven = drive ? sentence(drive.words) : AT_IT;
