@@ -1,7 +1,8 @@
 """Fit the network to arrays, epoch by epoch. Core."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -17,11 +18,14 @@ CLIP = 1.0
 
 @dataclass
 class FitState:
-    """What is saved so that a training can go on: the network, its optimizer and how many epochs are done."""
+    """What is saved so that a training can go on: the network, its optimizer, how many epochs are done, and of the
+    next one the losses of its batches so far and where chance stood then."""
 
     network: Network
     optimizer: torch.optim.Optimizer
     epoch: int = 0  # epochs done
+    losses: list[float] = field(default_factory=list)
+    chance: torch.Tensor | None = None
 
 
 def begin(network: Network, flat: Flat, settings: Settings) -> FitState:
@@ -35,14 +39,18 @@ def begin(network: Network, flat: Flat, settings: Settings) -> FitState:
     )
 
 
-def run_epoch(state: FitState, flat: Flat, vectors: np.ndarray, settings: Settings) -> float:
-    """Learn from `epoch_steps` steps, which the seed and the number of the epoch choose; the mean loss."""
+def run_epoch(
+    state: FitState, flat: Flat, vectors: np.ndarray, settings: Settings, until: Callable[[], bool] = lambda: False
+) -> float | None:
+    """Learn from `epoch_steps` steps, which the seed and the number of the epoch choose; the mean loss. None where
+    `until` says between two batches to pause: called again with this state it goes on there, and comes to the same."""
     rng = np.random.default_rng((settings.seed, state.epoch))
     drawn = rng.choice(len(flat), settings.epoch_steps, p=group_shares(flat.groups, settings.group_power))
     torch.manual_seed(settings.seed * 1000 + state.epoch)
+    if state.chance is not None:
+        torch.set_rng_state(state.chance)
     state.network.train()
-    losses = []
-    for start in range(0, len(drawn), settings.batch_size):
+    for start in range(len(state.losses) * settings.batch_size, len(drawn), settings.batch_size):
         _set_rate(state.optimizer, settings, (state.epoch + start / len(drawn)) / settings.epochs)
         part = batch(flat, drawn[start : start + settings.batch_size], vectors)
         loss = step_losses(state.network, part, settings.noise).mean()
@@ -50,9 +58,13 @@ def run_epoch(state: FitState, flat: Flat, vectors: np.ndarray, settings: Settin
         loss.backward()
         torch.nn.utils.clip_grad_norm_(state.network.parameters(), CLIP)
         state.optimizer.step()
-        losses.append(float(loss.detach()))
-    state.epoch += 1
-    return float(np.mean(losses))
+        state.losses.append(float(loss.detach()))
+        if start + settings.batch_size < len(drawn) and until():  # after its last batch the epoch is done
+            state.chance = torch.get_rng_state()
+            return None
+    mean = float(np.mean(state.losses))
+    state.epoch, state.losses, state.chance = state.epoch + 1, [], None
+    return mean
 
 
 def _set_rate(optimizer: torch.optim.Optimizer, settings: Settings, share: float) -> None:

@@ -35,6 +35,10 @@ METRICS, CHECKPOINT = "metrics.json", "checkpoint"
 TellEpoch = Callable[[str, int, int], None]  # phase ("read", "encode", "fit"), done, total
 
 
+class Paused(Exception):
+    """The training is to go on later; what is done so far is kept in its folder."""
+
+
 class NothingToLearn(ValueError):
     """No example has a readable page with its element on it."""
 
@@ -106,14 +110,16 @@ def train(
     settings: Settings,
     folder: Path,
     on_progress: TellEpoch = lambda phase, done, total: None,
+    until: Callable[[], bool] = lambda: False,
 ) -> dict[str, Any]:
-    """Fit the networks and write `folder` (weights, config.json, metrics.json); the metrics.
+    """Fit the networks and write `folder` (weights, config.json, metrics.json); the metrics. Raises Paused where
+    `until`, which is asked after each batch, says to pause.
 
     Deterministic for given examples, settings and threads.
     """
     begun = time.perf_counter() - laid_out.seconds
     checkpoint = folder / CHECKPOINT
-    networks, losses = _fit_all(laid_out.flat, laid_out.vectors, settings, checkpoint, on_progress)
+    networks, losses = _fit_all(laid_out, settings, checkpoint, on_progress, until)
     metrics: dict[str, Any] = {
         **laid_out.counts,
         "seconds_reading_and_encoding": round(laid_out.seconds, 1),
@@ -131,7 +137,7 @@ def train(
 
 
 def _fit_all(
-    flat: Flat, vectors: np.ndarray, settings: Settings, checkpoint: Path, on_progress: TellEpoch
+    laid_out: LaidOut, settings: Settings, checkpoint: Path, on_progress: TellEpoch, until: Callable[[], bool]
 ) -> tuple[list[Network], list[list[float]]]:
     """Networks that differ only in their seed, and the loss of each one's epochs."""
     networks, losses = [], []
@@ -142,7 +148,7 @@ def _fit_all(
         def tell(done: int, before: int = number * settings.epochs) -> None:
             on_progress("fit", before + done, total)
 
-        network, found = fit_one(flat, vectors, own, checkpoint, tell)
+        network, found = fit_one(laid_out.flat, laid_out.vectors, own, checkpoint, tell, until)
         networks.append(network)
         losses.append(found)
     return networks, losses
@@ -154,8 +160,10 @@ def fit_one(
     settings: Settings,
     checkpoint: Path | None = None,
     on_epoch: Callable[[int], None] = lambda done: None,
+    until: Callable[[], bool] = lambda: False,
 ) -> tuple[Network, list[float]]:
-    """One network, from its last checkpoint where there is one for the same data and settings."""
+    """One network, from its last checkpoint where there is one for the same data and settings. `on_epoch` is told how
+    many epochs are done, before its first and after each; `until`: as `train` has it."""
     torch.manual_seed(settings.seed)
     shape = Shape(
         flat.columns.shape[1],
@@ -170,11 +178,18 @@ def fit_one(
     file = checkpoint / f"epoch-{_digest(flat, settings)}.pt" if checkpoint else None
     if file and file.exists():
         losses = _resume(state, file)
+    if state.epoch < settings.epochs:
+        on_epoch(state.epoch)
     while state.epoch < settings.epochs:
-        losses.append(round(run_epoch(state, flat, vectors, settings), 4))
+        loss = run_epoch(state, flat, vectors, settings, until)
+        if loss is not None:
+            losses.append(round(loss, 4))
         if file:
             _keep(state, losses, file)
-        on_epoch(state.epoch)
+        if loss is not None:
+            on_epoch(state.epoch)
+        if loss is None or (state.epoch < settings.epochs and until()):
+            raise Paused
     return network.eval(), losses
 
 
@@ -194,6 +209,8 @@ def _keep(state: FitState, losses: Sequence[float], file: Path) -> None:
             "optimizer": state.optimizer.state_dict(),
             "epoch": state.epoch,
             "losses": list(losses),
+            "of_epoch": state.losses,
+            "chance": state.chance,
         },
         partial,
     )
@@ -204,5 +221,5 @@ def _resume(state: FitState, file: Path) -> list[float]:
     kept = torch.load(file, weights_only=True)
     state.network.load_state_dict(kept["network"])
     state.optimizer.load_state_dict(kept["optimizer"])
-    state.epoch = kept["epoch"]
+    state.epoch, state.losses, state.chance = kept["epoch"], kept.get("of_epoch", []), kept.get("chance")
     return list(kept["losses"])

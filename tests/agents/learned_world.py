@@ -61,7 +61,9 @@ def _example(number: int, kind: str, rng: random.Random) -> Example:
     return Example(RecordedStep(observation, done, (node_id,)), kind)
 
 
-def learn(examples, encoder, settings, folder, on_progress=lambda phase, done, total: None, dev=()) -> dict:
+def learn(
+    examples, encoder, settings, folder, on_progress=lambda phase, done, total: None, dev=(), until=lambda: False
+) -> dict:
     """Read the examples and train on them."""
     laid_out = lay_out(read(examples, settings, on_progress, dev), encoder, folder, on_progress)
-    return train(laid_out, settings, folder, on_progress)
+    return train(laid_out, settings, folder, on_progress, until)

@@ -14,7 +14,7 @@ from agents.encoders.embedding import CachedEncoder, Encoder, HashEncoder
 from agents.learned import train as training
 from agents.learned.model import CONFIG, NotAModel, load
 from agents.learned.settings import Settings
-from agents.learned.train import NothingToLearn
+from agents.learned.train import NothingToLearn, Paused
 from agents.pipeline import Pipeline
 from agents.recipes import literature
 from agents.stages.kind import CannotRun, Parts
@@ -117,9 +117,29 @@ def test_an_interrupted_training_continues_and_ends_with_the_same_weights(tmp_pa
         lambda phase, number, total: done.append(number) if phase == "fit" else None,
         dev=make_examples(24, seed=1),
     )
-    assert done[0] == 4
+    assert done[0] == 3, "where it was, which is told first"
     for name, value in load(whole).networks[0].state_dict().items():
         assert load(broken).networks[0].state_dict()[name].equal(value), name
+
+
+@pytest.mark.slow
+def test_one_that_pauses_after_every_batch_ends_with_the_same_weights(tmp_path) -> None:
+    """A person who waited for its worker waited for the end of an epoch, minutes on a busy machine."""
+    settings = replace(SETTINGS, epochs=2, epoch_steps=40, batch_size=8, networks=2)
+    folders = [tmp_path / "whole", tmp_path / "paused"]
+    learn(make_examples(50), HashEncoder(), settings, folders[0])
+    pauses = 0
+    while True:
+        try:
+            learn(make_examples(50), HashEncoder(), settings, folders[1], until=lambda: True)
+            break
+        except Paused:
+            pauses += 1
+    assert pauses == 2 * (2 * 5 - 1), "five batches an epoch; the last of a network ends it"
+    networks = [load(folder).networks for folder in folders]
+    for whole, paused in zip(*networks, strict=True):
+        for name, value in whole.state_dict().items():
+            assert paused.state_dict()[name].equal(value), name
 
 
 @pytest.mark.slow

@@ -17,12 +17,8 @@ if TYPE_CHECKING:
     from agents.learned.train import LaidOut, Readings, TellEpoch
 
 # What this process has read, and encoded, for the training that it works on, by the model's id: its next slice goes on
-# with the next epoch.
+# with the next batch.
 _kept: dict[int, "Readings | LaidOut"] = {}
-
-
-class _SliceEnds(Exception):
-    """The slice is over; what is done so far is kept in the folder."""
 
 
 class GroundedWork(Protocol):
@@ -55,20 +51,20 @@ def examples(rows: SplitRows) -> Iterator[Example]:
 
 
 def train_grounded(work: GroundedWork) -> Literal["paused", "done"]:
-    """Train the planner, or pause when the slice's time is over, at the next of its own checkpoints."""
-    from agents.learned.train import NothingToLearn, train
+    """Train the planner, or pause when the slice's time is over, after the texts or the batch at hand."""
+    from agents.learned.train import NothingToLearn, Paused, train
 
     settings = changed(Settings(), work.params["changes"])
 
     def on_progress(phase: str, done: int, total: int) -> None:
         units = {"read": "steps", "encode": "texts", "fit": "epochs"}
         work.tell(phase, done, total, units.get(phase, "steps"))
-        if phase != "read" and done < total and work.until():
-            raise _SliceEnds
+        if phase == "encode" and done < total and work.until():
+            raise Paused
 
     try:
-        metrics = train(_laid_out(work, settings, on_progress), settings, work.folder, on_progress)
-    except _SliceEnds:
+        metrics = train(_laid_out(work, settings, on_progress), settings, work.folder, on_progress, work.until)
+    except Paused:
         return "paused"
     except NothingToLearn as error:
         raise TrainingError(str(error)) from error
