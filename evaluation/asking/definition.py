@@ -4,12 +4,14 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from agents.llm.embedded import is_embedded
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Llm, Message, Reply, Request
 from agents.llm.usage import Usage
 from agents.prompts.packs import Pack
 
 PAGE_CHARACTERS = 6_000  # of a page, that a model reads
+REASONS = r"[^\n]{1,300}\n"  # the form of what is said before an answer: a line
 
 
 class Demand(NamedTuple):
@@ -29,14 +31,21 @@ class AskedModel:
         self.pack = pack
         self.usage = Usage()
 
-    def ask(self, text: str, questions: Sequence[dict[str, str]], max_tokens: int = MAX_TOKENS) -> list[str]:
-        """The replies to one text of the pack, filled in for each question. Raises LlmError where one is missing."""
+    def ask(
+        self, text: str, questions: Sequence[dict[str, str]], max_tokens: int = MAX_TOKENS, form: str = ""
+    ) -> list[str]:
+        """The replies to one text of the pack, filled in for each question. Raises LlmError where one is missing.
+
+        `form`: a regular expression that a reply of the embedded model is held to, as it seldom keeps to a form by
+        itself; other models are asked by the prompt alone, as published.
+        """
         prompt, model = self.pack.prompt(text), self.llm.info.model
         requests = [
             Request(
                 tuple(Message(role, words) for role, words in prompt.messages(**question)),
                 model,
                 max_tokens=max_tokens,
+                pattern=form if is_embedded(model) else "",
             )
             for question in questions
         ]

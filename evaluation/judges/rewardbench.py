@@ -8,10 +8,11 @@ the task was done is asked for again. Only that answer is compared with people's
 
 import re
 
-from evaluation.asking.definition import PAGE_CHARACTERS, AskedModel, Demand, last_match
+from evaluation.asking.definition import PAGE_CHARACTERS, REASONS, AskedModel, Demand, last_match
 from evaluation.judges.definition import HISTORY, Evidence, Opinion, TrajectoryJudge
 
 AROUND = 6_000  # characters of our words and the task
+FORM = rf"{REASONS}Success: (yes|no)\nSide effects: (yes|no)\nDirectness: [1-4]\nRepetition: (yes|no)"
 _LINE = r"^[^\w\n]{0,9}"  # marks of a list or of bold type
 _YES = r"\W{0,5}(yes|no)\b"
 _SUCCESS = re.compile(rf"{_LINE}success{_YES}", re.IGNORECASE | re.MULTILINE)
@@ -33,7 +34,8 @@ class RewardBenchJudge(TrajectoryJudge):
         assert panel is not None  # it has texts
         pages = [action.page for action in seen.actions if action.page] or ["not stored"]
         shown = {"website": seen.website or "unknown", "task": seen.task, "actions": seen.last_actions}
-        reply = panel.ask("judge_trajectory", [shown | {"first": pages[0], "last": pages[-1]}])[0].strip()
+        question = shown | {"first": pages[0], "last": pages[-1]}
+        reply = panel.ask("judge_trajectory", [question], form=FORM)[0].strip()
         directness = last_match(_DIRECTNESS, reply)
         answers = {
             "side_effects": _is_yes(_SIDE_EFFECTS, reply),

@@ -8,7 +8,7 @@ what is asked of a long trajectory is bounded, with what was left out said in th
 
 import re
 
-from evaluation.asking.definition import PAGE_CHARACTERS, AskedModel, Demand, last_match
+from evaluation.asking.definition import PAGE_CHARACTERS, REASONS, AskedModel, Demand, last_match
 from evaluation.judges.definition import HISTORY, Evidence, Opinion, TrajectoryJudge
 
 KEY = 3  # of 1 to 5: observations from here on are evidence
@@ -17,6 +17,9 @@ ASKED = 100  # pages, the last ones: a request each
 EVIDENCE = 60_000  # characters of all observations together; each is cut to its share
 WORDS = 1_000  # characters of an action beside its page
 AROUND = 6_000  # characters of a question around page or evidence: our words, the task, what it demands
+POINTS_FORM = r"- [^\n]{1,150}(\n- [^\n]{1,150}){0,4}"
+SCORE_FORM = f"{REASONS}Score: [1-5]"
+VERDICT_FORM = f"{REASONS}Verdict: (success|failure)"
 _SCORE = re.compile(r"score\W{0,5}([1-5])(?!\d)", re.IGNORECASE)
 _VERDICT = re.compile(r"verdict\W{0,5}(success|failure)\b", re.IGNORECASE)
 
@@ -35,12 +38,12 @@ class WebJudge(TrajectoryJudge):
     def judge(self, seen: Evidence, panel: AskedModel | None) -> Opinion:
         assert panel is not None  # it has texts
         task = {"task": seen.task}
-        points = panel.ask("judge_points", [task])[0].strip()
+        points = panel.ask("judge_points", [task], form=POINTS_FORM)[0].strip()
         asked = task | {"points": points}
         pages = [(place, action) for place, action in enumerate(seen.actions, 1) if action.page]
         shown = pages[-ASKED:]
         questions = [asked | {"page": action.page, "action": action.words[:WORDS]} for _, action in shown]
-        replies = panel.ask("judge_observation", questions)
+        replies = panel.ask("judge_observation", questions, form=SCORE_FORM)
         scores = [last_match(_SCORE, reply) for reply in replies]
         # One without a readable score is none of the evidence, as in the published code.
         kept = [
@@ -56,7 +59,7 @@ class WebJudge(TrajectoryJudge):
             "history": max(len(seen.history) - HISTORY, 0),
         }
         told = {"actions": seen.last_actions, "observations": _observations_text(kept[:MOST], share, left_out)}
-        verdict = panel.ask("judge_verdict", [asked | told])[0]
+        verdict = panel.ask("judge_verdict", [asked | told], form=VERDICT_FORM)[0]
         answers = {
             "points": points,
             "observations": [

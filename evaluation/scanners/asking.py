@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from agents.llm.usage import Usage
 from annotations import extensions
 from annotations.dom.text import page_text
-from evaluation.asking.definition import PAGE_CHARACTERS, AskedModel, Demand, bounded, last_match
+from evaluation.asking.definition import PAGE_CHARACTERS, REASONS, AskedModel, Demand, bounded, last_match
 from evaluation.scanners.step import FailedStep
 
 PART = 2_000  # characters of each of instruction, reply and actions
@@ -66,7 +66,8 @@ class ReasonScanner(AskingScanner):
             "page": bounded("" if step.root is None else page_text(step.root)) or "not stored",
             "reasons": "\n".join(f"{place}. {text}" for place, text in enumerate(listed, 1)),
         }
-        reply = panel.ask("scan_reason", [question], REPLY)[0].strip()
+        form = f"{REASONS}Reason: ({'|'.join(map(str, range(len(listed) + 1)))})"
+        reply = panel.ask("scan_reason", [question], REPLY, form)[0].strip()
         number = last_match(_CHOICE, reply)
         if number is None or int(number) > len(listed):
             return Explanation("", reply, panel.usage, "The reply names no reason of the list.")
