@@ -5,14 +5,16 @@ from typing import Any
 
 from django import forms
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
+from django.http import QueryDict
 
 from annotations.campaigns import holding_up
 from annotations.campaigns.assigning import Order
+from annotations.campaigns.places import FREE, NO_BATCH, STATES, state_name, taken_places
 from annotations.campaigns.propose import proposing
 from annotations.campaigns.quality import ORDERS, SHOWN
 from annotations.forms import FilterForm, choice_field, row_field
-from annotations.models import DEFAULT_RUBRIC, Assignment, Campaign, Dataset, Item, Stage
+from annotations.models import DEFAULT_RUBRIC, Assignment, Campaign, Dataset, Item, Proposal, Stage
 from annotations.models.accounts.projects import User
 from annotations.models.work.queue import ItemQuerySet
 
@@ -204,6 +206,68 @@ class WorkFilterForm(FilterForm):
         choice_field(self, "person").choices = [("", "everybody"), *((name, name) for name in people)]
         choice_field(self, "code").choices = [("", "any defect or none"), *((code, code) for code in codes)]
         self.is_valid()
+
+
+class PlaceFilterForm(FilterForm):
+    """Which places of a campaign's items are listed; everything is in the URL."""
+
+    NAMED = [(state, state_name(state)) for state in STATES]
+
+    stage = forms.ChoiceField(choices=[("", "all stages"), *Stage.choices], required=False)
+    state = forms.ChoiceField(choices=[("", "in any state"), ("left", "left"), *NAMED], required=False)
+    person = forms.ChoiceField(required=False)
+    batch = forms.ChoiceField(required=False)
+
+    def __init__(self, data: QueryDict, campaign: Campaign) -> None:
+        super().__init__(data)
+        people = taken_places([campaign.pk]).order_by("user__username").values_list("user__username", flat=True)
+        names = [("", "everybody and nobody"), (FREE, "free"), *((name, name) for name in people.distinct())]
+        choice_field(self, "person").choices = names
+        batches = [(name, name) for name in campaign.sessions.live().batches()]
+        choice_field(self, "batch").choices = [("", "all batches"), (NO_BATCH, "without a batch"), *batches]
+        self.is_valid()
+
+
+class ProposalFilterForm(FilterForm):
+    """Which proposals of a campaign are listed; everything is in the URL."""
+
+    SHOWN = {  # word of the address -> its label, and the condition
+        "judged": ("judged", Q(has_passed__isnull=False)),
+        "passed": ("passed as proposed", Q(has_passed=True)),
+        "changed": ("judged, not passed as proposed", Q(has_passed=False)),
+        "unjudged": ("not judged yet", Q(has_passed=None)),
+        "measured": ("with a distance", Q(distance__isnull=False)),
+    }
+    OUTCOMES = [(outcome.value or "open", outcome.label) for outcome in Proposal.Outcome]
+
+    kind = forms.ChoiceField(choices=[("", "all kinds"), *Proposal.Kind.choices], required=False)
+    model = forms.ChoiceField(required=False)
+    outcome = forms.ChoiceField(choices=[("", "whatever became of it"), *OUTCOMES], required=False)
+    show = forms.ChoiceField(
+        choices=[("", "judged or not"), *((word, label) for word, (label, _) in SHOWN.items())],
+        required=False,
+        label="What verifiers said",
+    )
+
+    def __init__(self, data: QueryDict, campaign: Campaign) -> None:
+        super().__init__(data)
+        self.proposals = campaign.proposals.all()
+        models = self.proposals.order_by("model_name").values_list("model_name", flat=True).distinct()
+        choice_field(self, "model").choices = [("", "all models"), *((name, name) for name in models)]
+        self.is_valid()
+
+    def rows(self) -> QuerySet[Proposal]:
+        """The proposals that the filter leaves, the newest first."""
+        wanted, rows = self.cleaned_data, self.proposals
+        if kind := wanted.get("kind"):
+            rows = rows.filter(kind=kind)
+        if model := wanted.get("model"):
+            rows = rows.filter(model_name=model)
+        if outcome := wanted.get("outcome"):
+            rows = rows.filter(outcome="" if outcome == "open" else outcome)
+        if show := wanted.get("show"):
+            rows = rows.filter(self.SHOWN[show][1])
+        return rows
 
 
 class OrderForm(forms.Form):

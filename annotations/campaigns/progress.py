@@ -1,18 +1,16 @@
 """How far a campaign is: per stage, person and batch, and when it will be done."""
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import median
 
-from django.db.models import Count, Q
+from django.db.models import Count, Sum
 
+from annotations.campaigns.places import LEFT, STATES, taken_places
 from annotations.models import Assignment, Campaign, Session, Stage
 from annotations.shown_progress import span_text
 
-STATES = ("passed", "submitted", "returned", "in_progress", "todo")  # as the bars show them, from the left
 LAST, FEWEST = 50, 5  # finished places that a forecast rests on, and the least of them
-State, Reviewed = Assignment.State, Assignment.Reviewed
 
 
 @dataclass
@@ -31,7 +29,7 @@ class ItemCounts:
 
     @property
     def left(self) -> int:
-        return self.returned + self.in_progress + self.todo
+        return sum(getattr(self, state) for state in LEFT)
 
     def add(self, state: str, count: int) -> None:
         setattr(self, state, getattr(self, state) + count)
@@ -66,27 +64,18 @@ class CampaignProgress:
 
 
 def progress_of(campaigns: Iterable[Campaign]) -> dict[int, CampaignProgress]:
-    """Progress by the campaigns' keys, in two queries. Decompositions and verifications count as passed when their
-    session has passed; the to-do places of a session are those that nobody has, and those not begun."""
-    by_key = {campaign.pk: campaign for campaign in campaigns}
-    found = {pk: CampaignProgress() for pk in by_key}
-    places: dict[tuple[int, str, str], int] = defaultdict(int)
-    sessions = Session.objects.live().filter(campaign__in=by_key).order_by().values_list("campaign", "batch")
-    counted = sessions.annotate(n=Count("pk"), unreleased=Count("pk", filter=Q(released=None)))
-    for pk, batch, count, open_ones in counted:
-        found[pk].sessions += count
-        found[pk].passed_sessions += count - open_ones
-        for stage in Stage.values:
-            places[pk, batch, stage] = open_ones * by_key[pk].places_per_session(stage)
-    for row in _counts(by_key):
+    """Progress by the campaigns' keys, in two queries; `CampaignPlaces` lists what it counts."""
+    found = {campaign.pk: CampaignProgress() for campaign in campaigns}
+    for row in _sessions(found):
         progress = found[row["campaign"]]
-        if not row["released"]:
-            places[row["campaign"], row["batch"], row["item__stage"]] -= row["n"]
-        for tally in _tallies(progress, row):
-            tally.add(_state(row), row["n"])
-    for (pk, batch, stage), free in places.items():
-        found[pk].stages[stage].todo += max(0, free)
-        _of(found[pk].batches, batch)[stage].todo += max(0, free)
+        progress.sessions += row["n"]
+        progress.passed_sessions += row["passed"]
+        for stage in Stage.values:
+            progress.stages[stage].todo += row[stage]
+            _of(progress.batches, row["batch"])[stage].todo += row[stage]
+    for row in _taken(found):
+        for tally in _tallies(found[row["item__session__campaign"]], row):
+            tally.add(row["counted_as"], row["n"])
     return found
 
 
@@ -96,7 +85,7 @@ def forecast(campaign: Campaign, stage: str, left: int) -> str:
     if not left:
         return f"Nothing is left to {word}."
     finished = Assignment.objects.filter(
-        item__session__campaign=campaign, item__stage=stage, state=State.SUBMITTED, active_seconds__gt=0
+        item__session__campaign=campaign, item__stage=stage, state=Assignment.State.SUBMITTED, active_seconds__gt=0
     ).order_by("-submitted_at")
     seconds = list(finished.values_list("active_seconds", flat=True)[:LAST])
     if len(seconds) < FEWEST:
@@ -106,44 +95,24 @@ def forecast(campaign: Campaign, stage: str, left: int) -> str:
     return f"About {span_text(left * each)} of work left to {word}: {left} × {span_text(each)}, {basis}."
 
 
-def _counts(campaigns: Iterable[int]) -> Iterable[dict]:
-    active = (
-        Assignment.objects.active()
-        .filter(item__session__campaign__in=campaigns, item__session__deleted_at=None)
-        .order_by()
-    )
-    return (
-        row
-        | {"campaign": row["item__session__campaign"], "batch": row["item__session__batch"]}
-        | {"released": row["item__session__released"] is not None}
-        for row in active.values(
-            "item__session__campaign",
-            "item__session__batch",
-            "item__session__released",
-            "item__stage",
-            "user__username",
-            "state",
-            "review",
-        ).annotate(n=Count("pk"))
-    )
+def _sessions(campaigns: Iterable[int]) -> Iterable[Mapping]:
+    """How many sessions each batch of the campaigns has, how many of them have passed, and their free places."""
+    rows = Session.objects.live().filter(campaign__in=campaigns).with_free_places().order_by()
+    free = {stage: Sum(f"free_{stage}") for stage in Stage.values}
+    return rows.values("campaign", "batch").annotate(n=Count("pk"), passed=Count("released"), **free)
 
 
-def _tallies(progress: CampaignProgress, row: dict) -> list[ItemCounts]:
+def _taken(campaigns: Iterable[int]) -> Iterable[Mapping]:
+    """How many places people have in each state, by campaign, batch, stage and person."""
+    names = ("item__session__campaign", "item__session__batch", "item__stage", "user__username", "counted_as")
+    return taken_places(campaigns).order_by().values(*names).annotate(n=Count("pk"))
+
+
+def _tallies(progress: CampaignProgress, row: Mapping) -> list[ItemCounts]:
     stage = row["item__stage"]
-    people, batches = _of(progress.people, row["user__username"]), _of(progress.batches, row["batch"])
+    people, batches = _of(progress.people, row["user__username"]), _of(progress.batches, row["item__session__batch"])
     return [progress.stages[stage], people[stage], batches[stage]]
 
 
 def _of(tallies: dict[str, dict[str, ItemCounts]], name: str) -> dict[str, ItemCounts]:
     return tallies.setdefault(name, {stage: ItemCounts() for stage in Stage.values})
-
-
-def _state(row: dict) -> str:
-    """The state by which an assignment is counted: the name of a field of `ItemCounts`."""
-    if row["review"] == Reviewed.PASSED or (row["state"] == State.SUBMITTED and row["released"]):
-        return "passed"
-    if row["state"] == State.SUBMITTED:
-        return "submitted"
-    if row["review"] == Reviewed.RETURNED:
-        return "returned"
-    return "in_progress" if row["state"] == State.IN_PROGRESS else "todo"

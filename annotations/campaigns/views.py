@@ -7,17 +7,21 @@ from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.campaigns.forms import CampaignForm, GuidelineForm
 from annotations.campaigns.holding_up import hindrances
-from annotations.campaigns.progress import STATES, forecast, progress_of
+from annotations.campaigns.places import NO_BATCH, STATES
+from annotations.campaigns.progress import forecast, progress_of
 from annotations.models import Campaign, Dataset, Item, Session, Stage
 from annotations.models.work.campaigns import KEPT
 from annotations.text import guidelines
 from annotations.text.amounts import whole
+
+LISTS = ("places", "proposals")  # pages of the rows behind its numbers, for those who review
 
 
 def campaigns(request: HttpRequest) -> HttpResponse:
@@ -52,10 +56,11 @@ def campaign(request: HttpRequest, pk: int) -> HttpResponse:
         "campaign": found,
         "progress": progress,
         "stages": stages,
+        **{name: reverse(f"annotate-campaign-{name}", args=[pk]) if may["review"] else "" for name in LISTS},
         "held_up": [(one, may[one.needs]) for one in hindrances([pk])[pk]],
         "states": STATES,
-        "people": sorted(progress.people.items()),
-        "batches": sorted(progress.batches.items()),
+        "people": [(name, {"person": name}, stages) for name, stages in sorted(progress.people.items())],
+        "batches": [(name, {"batch": name or NO_BATCH}, stages) for name, stages in sorted(progress.batches.items())],
         "guideline": found.guidelines.first(),
         "rates": found.proposals.pass_rates(),
         "may_manage": may["manage"],

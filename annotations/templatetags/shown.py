@@ -1,8 +1,9 @@
 """Template filters and tags that show numbers, times and states, the same on every page."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from urllib.parse import urlencode
 
 from django import template
 from django.utils import timezone
@@ -21,6 +22,16 @@ register = template.Library()
 def thousands(number: int | str | None) -> str:
     """12488 is "12,488"; nothing (None, or "" for what a template did not find) is "–"."""
     return f"{number:,}" if isinstance(number, int) else "–"
+
+
+@register.simple_tag
+def counted(number: int, address: str, filters: Mapping[str, str] | None = None, **more: str) -> str:
+    """A number as a link to the rows that it counts, which the page at this address lists under these filters; the
+    number alone without an address."""
+    if not address:
+        return thousands(number)
+    query = urlencode({**(filters or {}), **more})
+    return format_html('<a class="link" href="{}?{}">{}</a>', address, query, thousands(number))
 
 
 @register.filter

@@ -19,7 +19,8 @@ from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.access.rules import User
 from annotations.campaigns.holding_up import Hindrance, hindrances
-from annotations.campaigns.progress import STATES, CampaignProgress, progress_of
+from annotations.campaigns.places import STATES
+from annotations.campaigns.progress import CampaignProgress, progress_of
 from annotations.campaigns.queue import waiting
 from annotations.models import Campaign, Dataset, Job
 from annotations.models.accounts.projects import Account

@@ -184,6 +184,8 @@ def work_pages(campaign: Campaign) -> dict[str, str]:
         "returned": f"{table}?show=returned&order=minutes",
         "by defect": f"{table}?code=unnatural",
         "campaign": f"/annotate/campaigns/{campaign.pk}/",
+        "places": f"/annotate/campaigns/{campaign.pk}/places/",
+        "places of a person": f"/annotate/campaigns/{campaign.pk}/places/?person={person}&state=left",
         "api work": f"/api/campaigns/{campaign.pk}/work/",
         "api quality": f"/api/campaigns/{campaign.pk}/quality/",
     }

@@ -119,6 +119,8 @@ PAGES = {
     "annotate-guidelines": get("campaigns"),
     "annotate-assign": get("campaigns", ADMINS),
     "annotate-campaign-work": get("campaigns", REVIEWERS),
+    "annotate-campaign-places": get("campaigns", REVIEWERS),
+    "annotate-campaign-proposals": get("campaigns", REVIEWERS),
     "annotate-take-back": post("campaigns", ADMINS),
     "annotate-session-restore": post("sessions", ADMINS),
     "annotate-organise": get("campaigns", ADMINS),

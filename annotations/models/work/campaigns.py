@@ -197,10 +197,6 @@ class Campaign(Binnable):
         members = self.project.memberships.able(Stage(stage).ability).filter(user__is_active=True)
         return [member.user for member in members.select_related("user").order_by("user__username")]
 
-    def places_per_session(self, stage: str) -> int:
-        """How many people work on one session in a stage, if none gives up and each rewrite is verified once."""
-        return self.overlap * (self.verify_overlap if stage == Stage.VERIFY else 1)
-
     def take_turns(self, user: User) -> None:
         """Lock this person's claims in this campaign until the transaction ends, so that somebody who asks twice at
         once gets one item, and no more than the cap."""

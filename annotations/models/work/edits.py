@@ -152,7 +152,8 @@ class Edit(models.Model):
 @dataclass(frozen=True)
 class PassRate:
     """How a model's proposals of one kind ended. `rate`: passed verification as they were proposed, of those whose
-    sessions verifiers judged; `distance`: mean edit distance of the results to them, 0 … 1; None where there are none.
+    sessions verifiers judged; `distance`: mean edit distance of the results to them, 0 … 1, of those `measured`; None
+    where there are none.
     """
 
     kind: str
@@ -163,6 +164,7 @@ class PassRate:
     open: int
     judged: int
     passed: int
+    measured: int
     rate: float | None
     distance: float | None
 
@@ -232,6 +234,7 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
                     count[Proposal.Outcome.OPEN],
                     len(judged),
                     sum(judged),
+                    len(distances),
                     sum(judged) / len(judged) if judged else None,
                     sum(distances) / len(distances) if distances else None,
                 )

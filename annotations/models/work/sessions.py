@@ -5,12 +5,13 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import connection, models
-from django.db.models import Exists, OuterRef
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, Subquery, When
+from django.db.models.functions import Greatest
 
 from annotations.models.choices import Split
 from annotations.models.corpus.conversations import Conversation, Step, StepQuerySet, Turn
 from annotations.models.corpus.datasets import Website
-from annotations.models.work.campaigns import Binnable, Campaign, Kept, tracked
+from annotations.models.work.campaigns import Binnable, Campaign, Kept, Stage, tracked
 from annotations.models.work.partial_rows import partly
 
 USER = settings.AUTH_USER_MODEL
@@ -33,6 +34,19 @@ class SessionQuerySet(Kept["Session"]):
     def batches(self) -> list[str]:
         """The names under which these sessions were opened."""
         return sorted(filter(None, self.order_by().values_list("batch", flat=True).distinct()))
+
+    def with_free_places(self) -> Self:
+        """These sessions with how many places of each stage nobody has, as `free_` and the stage: none once a session
+        has passed, and else as many as if nobody gave up and each rewrite were verified once, also before the stage is
+        open."""
+        return self.alias(**{f"free_{stage}": self._free_places(stage) for stage in Stage.values})
+
+    def _free_places(self, stage: str) -> Case:
+        places = F("campaign__overlap") * (F("campaign__verify_overlap") if stage == Stage.VERIFY else 1)
+        taken = Q(items__stage=stage) & ~Q(items__assignments__state="released")
+        same = Session.objects.filter(pk=OuterRef("pk")).order_by().values("pk")
+        counted = same.annotate(n=Count("items__assignments", filter=taken)).values("n")
+        return Case(When(released=None, then=Greatest(places - Subquery(counted), 0)), default=0)
 
     def weigh(self, weight: float) -> None:
         """Set how early these sessions are handed out: heavier ones come first."""

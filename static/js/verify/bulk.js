@@ -1,5 +1,6 @@
 // Accepting several at once: walking through the rows that are green, and ticking them.
 import { bind } from "../shared/keys.js";
+import { walkRows } from "../shared/rows.js";
 
 const rows = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("#green [data-row]")]);
 const boxes = rows.map((row) => /** @type {HTMLInputElement} */ (row.querySelector("input[type=checkbox]")));
@@ -11,12 +12,6 @@ function tell() {
   const ticked = document.getElementById("ticked");
   if (ticked) ticked.textContent = String(count);
   if (accept) accept.disabled = count < FEWEST;
-}
-
-/** @param {number} by */
-function move(by) {
-  const next = rows.indexOf(/** @type {HTMLElement} */ (document.activeElement)) + by;
-  rows[Math.max(0, Math.min(rows.length - 1, next))]?.focus();
 }
 
 function toggle() {
@@ -33,12 +28,10 @@ function toggleAll() {
 }
 
 for (const [index, box] of boxes.entries()) {
-  rows[index].tabIndex = -1;
   box.addEventListener("click", () => rows[index].focus()); // keys go on from there
   box.addEventListener("change", tell);
 }
-bind("j", "Next item", () => move(1));
-bind("k", "Previous item", () => move(-1));
+walkRows(rows, "item");
 bind("x", "Tick it or take it back", toggle);
 bind("X", "Tick all or none", toggleAll);
 tell();
