@@ -1,6 +1,6 @@
 """What the guard goes by on a project's websites, and the actions that wait for a person."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Self, TypedDict
 from unicodedata import category
 
@@ -118,6 +118,10 @@ class GuardRule(models.Model):
 class HeldStepQuerySet(models.QuerySet["HeldStep"]):
     def waiting(self) -> Self:
         return self.filter(state=HeldStep.State.WAITING)
+
+    def just_decided(self, since: datetime) -> Self:
+        """Those that people have decided lately: they wait for what comes of it."""
+        return self.filter(state__in=HeldStep.BY_PEOPLE, decided_at__gt=since)
 
     def hold(
         self, trajectory: Trajectory, action: DoneInstead, words: str, risk: Risk, seconds: float, **seen: Any

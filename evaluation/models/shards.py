@@ -6,12 +6,12 @@ from operator import attrgetter
 from typing import Self
 
 from django.db import models, transaction
-from django.db.models import Exists, Max, OuterRef, Q, Sum
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
 from agents.encoders.memory_limits import inference_advice
 from agents.live.parked import KEPT_SECONDS
-from agents.models import Drive, Run, RunTally
+from agents.models import Drive, HeldStep, Run, RunTally
 from agents.models.awaited import awaits_people, last_asked
 from agents.models.trajectories import LOST
 from agents.runs import events
@@ -46,10 +46,12 @@ class ShardQuerySet(LeasedQuerySet["Shard"]):
         return self.waiting().filter(created_at__gt=timezone.now() - WATCHED_FOR)
 
     def watched(self) -> Self:
-        """Waiting shards that somebody watches, or in which they wait for the browser that they drive; without those
-        that go on only when people have said something."""
-        wanting = Drive.objects.wanting(timezone.now() - WATCHED_FOR).filter(trajectory__run=OuterRef("run"))
-        return self.waiting().filter(Q(is_watched=True) | Exists(wanting)).exclude(awaits_people("run"))
+        """Waiting shards that somebody watches, or in which they wait for the browser that they drive or for what comes
+        of a held action that they decided; without those that go on only when people have said something."""
+        since = timezone.now() - WATCHED_FOR
+        wanting = Drive.objects.wanting(since).filter(trajectory__run=OuterRef("run"))
+        rows = self.waiting().filter(Q(is_watched=True) | Exists(wanting) | Exists(_just_decided(since)))
+        return rows.exclude(awaits_people("run"))
 
     def for_this_process(self) -> Self:
         """All but waiting shards in whose browsers people have acted, where another live process keeps these: in any
@@ -60,10 +62,10 @@ class ShardQuerySet(LeasedQuerySet["Shard"]):
         return self.exclude(pk__in=[pk for pk, owner in owners if is_at_work(owner)])
 
     def just_watched(self) -> Self:
-        """Those of them that are new, or whose person has just said something."""
+        """Those of them that are new, or whose person has just said or decided something."""
         since = timezone.now() - WATCHED_FOR
         heard = Drive.objects.just_done(since).filter(trajectory__run=OuterRef("run"))
-        return self.watched().filter(Q(created_at__gt=since) | Exists(heard))
+        return self.watched().filter(Q(created_at__gt=since) | Exists(heard) | Exists(_just_decided(since)))
 
     def open(self) -> Self:
         """Shards that wait or are worked on."""
@@ -264,6 +266,10 @@ class Shard(Leased):
 
     def memory_advice(self) -> str:
         return inference_advice(self.run.recipe)
+
+
+def _just_decided(since: datetime) -> QuerySet[HeldStep]:
+    return HeldStep.objects.just_decided(since).filter(trajectory__run=OuterRef("run"))
 
 
 def _parts(conversations: Sequence[Conversation], most: float) -> list[list[Conversation]]:

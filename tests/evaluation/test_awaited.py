@@ -107,8 +107,11 @@ def test_a_held_step_of_such_a_conversation_holds_up_nothing_either(talked: Shar
     risk, done = Risk("pay", "it says so", "page"), {"operation": "CLICK", "node_id": "1", "value": ""}
     held = HeldStep.objects.hold(talked.run.trajectories.get(), done, "Pay", risk, 60.0)
     assert not other.shards.get().makes_way()
+    Shard.objects.update(created_at=timezone.now() - WATCHED_FOR)
+    assert not watched()
     held.decide(Study.objects.first().created_by, HeldStep.State.APPROVED)
     assert other.shards.get().makes_way()
+    assert watched(), "trainings make way for what comes of it, too"
 
 
 def test_the_pages_of_both_say_what_they_wait_for(talked: Shard, other: Run) -> None:

@@ -182,6 +182,7 @@ PAGES = {
     "trajectory": get("trajectories"),
     "trajectory-reviews": post("trajectories", EXPORTERS),
     "trajectory-ask": post("trajectories", EXPORTERS),
+    "converse-again": post("trajectories", OWNER),
     "question-withdraw": post("questions", OWNER),
     "question-seen": post("questions", OWNER),
     "trajectory-step": get("trajectories", seq=0),
