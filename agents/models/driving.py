@@ -55,8 +55,10 @@ class DriveQuerySet(LeaseQuerySet["Drive"]):
         return self.filter(open_ones | Q(state=Drive.State.BACK, ended_at__gt=since))
 
     def just_done(self, since: datetime) -> Self:
-        """Drives that people have ended lately, and those in which they wait for an action to be done."""
-        return self.filter(Q(ended_at__gt=since) | Q(asked__isnull=False, state__in=Drive.OPEN))
+        """Drives that people have ended lately, and those in which they wait for an action to be done, or for the agent
+        to stand still since they have paused it or taken it over."""
+        begun = Q(began_at__gt=since, stands_at=None, person__isnull=False, state__in=Drive.OPEN)
+        return self.filter(Q(ended_at__gt=since) | Q(asked__isnull=False, state__in=Drive.OPEN) | begun)
 
     def said(self) -> Self:
         """Drives in which the user said something, or ended the conversation; the last one first."""

@@ -95,6 +95,18 @@ def test_what_was_said_is_heard_before_all_else(talked: Shard, other: Run) -> No
     assert watched(), "trainings make way, too, though it was begun a while ago"
 
 
+def test_a_pause_is_heard_before_all_else(talked: Shard, other: Run) -> None:
+    """It waited for the end of a training's slice."""
+    Shard.objects.update(created_at=timezone.now() - WATCHED_FOR)
+    Drive.objects.all().delete()
+    assert not watched()
+    episode = talked.run.trajectories.get()
+    drive = Drive.objects.take(episode, talked.run.created_by, Drive.State.PAUSED)
+    assert watched()
+    Drive.objects.filter(pk=drive.pk).update(stands_at=timezone.now())
+    assert not watched(), "the agent stands still: what comes next is for a person"
+
+
 def test_a_silence_that_was_too_long_is_ended_by_the_worker(talked: Shard, other: Run) -> None:
     Drive.objects.update(until=timezone.now() - timedelta(seconds=1))
     assert other.shards.get().makes_way()
