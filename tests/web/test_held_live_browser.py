@@ -40,6 +40,7 @@ def change(page: Page, bar: Locator) -> None:
     bar.get_by_role("button", name="Do this instead").click()
     expect(bar).to_be_hidden()
     expect(bar).to_be_visible(timeout=60_000)  # hovering changes nothing, and the agent would do the same again
+    expect(page.locator("#place"), "the page that it is to be done on").to_contain_text("step 2 of")
     page.keyboard.press("y")
 
 

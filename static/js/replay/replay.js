@@ -223,7 +223,7 @@ async function nextAsked(link) {
 function follow(on) {
   following = on && !store.isOver;
   showButtons();
-  if (following && store.last >= 0 && store.last !== current) select(store.last, "replace");
+  if (following && store.end >= 0 && store.end !== current) select(store.end, "replace");
   else if (current >= 0) window.history.replaceState(null, "", address(current));
   showDrive();
 }
@@ -273,7 +273,8 @@ function onSteps(added) {
     conversation.update(seq);
     film.update(seq);
   }
-  if (following && added.length) select(store.last, "replace");
+  const isHeld = store.held && store.held.id !== held.held?.id;
+  if (following && (added.length || isHeld)) select(store.end, "replace");
   else if (added.includes(current) || (data.live && page.tab === "change" && added.includes(current + 1)))
     showView(current);
   if (store.awaits !== told && !added.includes(current)) showView(current);

@@ -150,8 +150,9 @@ export class ReplayStore {
     return seq;
   }
 
-  get last() {
-    return Math.max(-1, ...this.rows.keys());
+  /** What is followed: an action that waits for a decision, with the page that it is to be done on, else the last step. */
+  get end() {
+    return this.held?.seq ?? Math.max(-1, ...this.rows.keys());
   }
 
   /** Nothing will come any more. */
