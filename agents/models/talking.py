@@ -72,11 +72,11 @@ class Talked(models.Model):
 
     def say(self, token: str, words: str) -> None:
         """The user's next instruction, or the answer to a question: the agent goes on. Raises CannotDrive."""
-        self._go_on(token, {"said": " ".join(words.split())})
+        self._go_on(token, {"said": " ".join(words.split())}, Q(asked__isnull=True))
 
     def end_talk(self, token: str, is_content: bool) -> None:
-        """The user has nothing more to ask. Raises CannotDrive."""
-        self._go_on(token, {"is_content": is_content})
+        """The user has nothing more to ask, not even what they wait for to be done. Raises CannotDrive."""
+        self._go_on(token, {"is_content": is_content}, Q())
 
     @property
     def handed_back(self) -> dict[str, Any]:
@@ -86,8 +86,8 @@ class Talked(models.Model):
             return self._ended("back")
         return {"state": "paused", "person": self.speaker, "lease_token": None, "lease_until": None}
 
-    def _go_on(self, token: str, fields: dict[str, Any]) -> None:
-        self._write(token, Q(asked__isnull=True, stands_at__isnull=False), self._ended("back") | fields)
+    def _go_on(self, token: str, fields: dict[str, Any], when: Q) -> None:
+        self._write(token, when & Q(stands_at__isnull=False), self._ended("back") | fields)
 
     def _write(self, token: str, when: Q, fields: dict[str, Any]) -> None:
         raise NotImplementedError

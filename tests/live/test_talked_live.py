@@ -3,6 +3,8 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from typing import Any
 
 import psutil
 import pytest
@@ -10,6 +12,7 @@ from django.db import connection
 
 from agents.environments.process import EnvironmentProcess
 from agents.live import patience, running
+from agents.live.browsers import EpisodeBrowsers
 from agents.live.driving import Drives
 from agents.models import Drive, Run, Trajectory, TrajectoryStep
 from agents.models import driving as driving_rows
@@ -129,6 +132,47 @@ def test_what_is_said_just_before_a_pause_is_heard_and_the_pause_holds(episode, 
         (1, ""),
     ]
     assert agent.asked == ["Wave."] * 2 + ["Wave again."] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_heard", [False, True])
+def test_a_talk_ends_though_what_was_asked_for_waits_for_the_worker(
+    episode, agent, worker, monkeypatch, is_heard: bool
+) -> None:
+    """Whether the worker has heard of it already or not."""
+    gate, look, heard = threading.Lock(), Drives.look, threading.Event()
+    carry_out = EpisodeBrowsers.carry_out
+
+    def gated(drives: Drives) -> None:
+        with gate:
+            look(drives)
+
+    def slow(browsers: EpisodeBrowsers, asked: Any) -> Any:
+        done = carry_out(browsers, asked)
+        if heard.is_set():
+            time.sleep(1)
+        return done
+
+    monkeypatch.setattr(Drives, "look", gated)
+    monkeypatch.setattr(EpisodeBrowsers, "carry_out", slow)
+    thread = worker()
+    first = standing()
+    person = first.trajectory.run.created_by
+    with gate if not is_heard else nullcontext():
+        heard.set()
+        drive = Drive.objects.take(first.trajectory, person, Drive.State.DRIVEN)
+        token = str(drive.lease_token)
+        node = next(node for node, name in drive.window["names"] if name.strip())
+        drive.ask(token, drive.number, {"operation": "HOVER", "node_id": node, "value": "", "point": None})
+        if is_heard:
+            time.sleep(0.5)
+        Drive.objects.get(pk=drive.pk).end_talk(token, True)
+    thread.join(60)
+    assert not thread.is_alive()
+    episode.refresh_from_db()
+    assert episode.state == "done"
+    last = TrajectoryStep.objects.order_by("seq").last()
+    assert (last.operation, last.reward) == ("", 1.0)
 
 
 @pytest.mark.slow
