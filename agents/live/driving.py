@@ -1,6 +1,6 @@
 """Lets a person act in the agent's place: their actions become steps of the episode, beside what the agent proposed."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -125,19 +125,10 @@ def asked_by(environment: EnvironmentProcess, episode: LiveEpisode, drive: Drive
     if node is None and point is not None:
         node = environment.at(*point)
     action = Action(said["operation"], node, said["value"], point)
-    proposal = episode.proposal or Decision(())
-    told = dict(proposal.trace.get("act", {}))
-    proposed = [_proposal_row(episode, one) for one in proposal.actions]
-    told |= {"representation": episode.words_of(action), "person": str(drive.person), "proposed": proposed}
+    decision = episode.in_its_place(episode.proposal or Decision(()), action, str(drive.person))
     if point:
-        told["point"] = place
-    decision = replace(proposal, actions=(action,), trace=proposal.trace | {"act": told})
+        decision.trace["act"]["point"] = place
     return ActingEpisode(environment, episode, episode.observation(with_history), decision, done_by=drive.person_id)
-
-
-def _proposal_row(episode: LiveEpisode, action: Action) -> dict[str, Any]:
-    done = {"operation": action.operation, "node_id": action.node_id, "value": action.value}
-    return done | {"representation": episode.words_of(action)}
 
 
 def ended(environment: EnvironmentProcess, episode: LiveEpisode, words: str, reward: float = 0.0) -> ActingEpisode:

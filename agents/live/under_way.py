@@ -137,10 +137,27 @@ class LiveEpisode(EpisodeTalk):
             turn_steps=tuple(self.steps) if with_history else (),
         )
 
-    def did(self, observation: Observation, action: Action, trace: Mapping[str, Any]) -> None:
+    def in_its_place(self, proposal: Decision, action: Action, person: str) -> Decision:
+        """What a person does in the place of what the agent proposed, which its record keeps."""
+        proposed = [
+            {
+                "operation": one.operation,
+                "node_id": one.node_id,
+                "value": one.value,
+                "representation": self.words_of(one),
+            }
+            for one in proposal.actions
+        ]
+        told = {"representation": self.words_of(action), "person": person, "proposed": proposed}
+        act = {**proposal.trace.get("act", {}), **told}
+        return replace(proposal, actions=(action,), trace=proposal.trace | {"act": act})
+
+    def did(
+        self, observation: Observation, action: Action, trace: Mapping[str, Any], done_by: int | None = None
+    ) -> None:
         """Remember an action that was carried out, as a past step that later decisions of the episode are shown."""
         past = PastAction(self.words_of(action), action.operation, action.node_id, action.value)
-        self.taken += self.drive is None  # a person's steps are none of the agent's
+        self.taken += done_by is None  # a person's steps are none of the agent's
         shown, program = trace.get("simplify", {}).get("page", ""), trace.get("plan", {}).get("program", "")
         targets = (action.node_id,) if action.node_id else ()
         self.steps.append(RecordedStep(observation, past, targets, shown=shown, program=program))
@@ -199,14 +216,15 @@ class ActingEpisode:
     def hear(self, effect: ActionEffect) -> None:
         action = self.next_action
         assert action is not None
-        if action.operation == "STOP" and self.episode.is_free and self.done_by:
+        drive = self.episode.drive
+        if action.operation == "STOP" and self.episode.is_free and drive is not None:
             effect = replace(effect, reward=1.0)
             if action.value.strip():
                 self.episode.call(" ".join(action.value.split()))
-        self.episode.did(self.observation, action, self.decision.trace)
+        self.episode.did(self.observation, action, self.decision.trace, self.done_by)
         before = self.after or self.episode.view
         assert before is not None
-        person = str(self.episode.drive.person) if self.done_by and self.episode.drive else ""
+        person = self.decision.trace["act"]["person"] if self.done_by else ""
         self.episode.done.append(ShownAction(self.episode.turn, before, action, person))
         if effect.said:
             self.episode.answers.append(effect.said)
@@ -215,7 +233,7 @@ class ActingEpisode:
         self.ends_turn = effect.turn is not None
         self.is_done = effect.done or (action.operation == "STOP" and not self.ends_turn)
         self.after = effect.view
-        if self.episode.is_typed and not self.done_by:
+        if self.episode.is_typed and drive is None:  # the agent goes on, and its user alone says that it is over
             self.waits, self.is_done = self._awaited(action), False
         elif self.ends_turn or effect.done:
             self.episode.came_out(effect)
@@ -279,11 +297,13 @@ class HeldEpisode:
             acting.outcomes, acting.is_done = [ActionOutcome(0.0, row.outcome)], True
             return
         if row.state == HeldStep.State.CHANGED:
-            acting.decision = replace(acting.decision, actions=(Action(**row.action),))
+            acting.decision = acting.episode.in_its_place(acting.decision, Action(**row.action), str(row.decided_by))
+            acting.done_by = row.decided_by_id
         if (view := ask(acting.environment, acting.environment.observe)) is None:
             acting.is_lost = True
-        else:
-            self._compare(view)
+            return
+        acting.episode.is_shown |= acting.done_by is not None
+        self._compare(view)
 
     def _compare(self, view: PageView) -> None:
         """Leave the action undone where it is another than the person saw: the agent decides anew on the page as it is,
@@ -293,7 +313,7 @@ class HeldEpisode:
         if seen is None or not (changed := what_changed(seen.html, view.html, action)):
             return
         acting.decision = replace(acting.decision, actions=(action,))
-        acting.episode.did(acting.observation, action, acting.decision.trace)
+        acting.episode.did(acting.observation, action, acting.decision.trace, acting.done_by)
         acting.outcomes = [ActionOutcome(0.0, f"{self.row.outcome}; not done: {changed}")]
         acting.after = view
 

@@ -14,7 +14,8 @@ from agents.live.goals import LiveGoals, new_goals
 from agents.models import HeldStep, TrajectoryStep
 from agents.types import Decision, Observation
 from annotations.jobs import stopping
-from evaluation.models import Shard
+from annotations.models import Conversation
+from evaluation.models import Score, Shard
 from evaluation.studies.running import create_study, run_inline
 from tests import factories
 from tests.live.conftest import KeptBrowser
@@ -116,6 +117,20 @@ def test_a_changed_action_is_carried_out_in_its_place(played) -> None:
 
     steps = played("60", change)
     assert [(step.operation, step.reward) for step in steps] == [("HOVER", 0.0), ("CLICK", 1.0)]
+
+
+@pytest.mark.slow
+def test_a_changed_action_is_the_step_of_who_changed_it(played) -> None:
+    def change(row: HeldStep) -> None:
+        row.decide(factories.make_user(username="ada"), "changed", instead=row.action | {"operation": "HOVER"})
+
+    steps = played("60", change)
+    assert [str(step.done_by) for step in steps] == ["ada", "None"]
+    told = steps[0].trace["act"]
+    assert told["representation"] == "[button]  Click Me! -> HOVER"
+    assert [one["representation"] for one in told["proposed"]] == ["[button]  Click Me! -> CLICK"]
+    assert {score.value for score in Score.objects.filter(metric="human_share")} == {0.5}
+    assert Conversation.objects.get(dataset__name="goals-shown").extra["people"] == ["ada"]
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import psutil
@@ -14,7 +15,7 @@ from agents.environments.process import EnvironmentProcess
 from agents.live import patience, running
 from agents.live.browsers import EpisodeBrowsers
 from agents.live.driving import Drives
-from agents.models import Drive, Run, Trajectory, TrajectoryStep
+from agents.models import Drive, HeldStep, Run, Trajectory, TrajectoryStep
 from agents.models import driving as driving_rows
 from agents.types import Action, Decision, Observation
 from annotations.models import Role
@@ -173,6 +174,27 @@ def test_a_talk_ends_though_what_was_asked_for_waits_for_the_worker(
     assert episode.state == "done"
     last = TrajectoryStep.objects.order_by("seq").last()
     assert (last.operation, last.reward) == ("", 1.0)
+
+
+@pytest.mark.slow
+def test_a_held_action_that_is_changed_to_a_stop_does_not_end_the_conversation(
+    episode, agent, worker, monkeypatch
+) -> None:
+    decide, risk = agent.decide, {"kind": "order", "why": "It says so.", "by": "page", "sure": None}
+
+    def held(seen: Sequence[Observation]) -> list[Decision]:
+        return [replace(one, trace={"act": {"held": risk}}) for one in decide(seen)]
+
+    monkeypatch.setattr(agent, "decide", held)
+    thread = worker()
+    while (row := HeldStep.objects.waiting().first()) is None:
+        time.sleep(0.05)
+    row.decide(episode.run.created_by, "changed", instead={"operation": "STOP", "node_id": None, "value": ""})
+    drive, token = taken(standing())
+    assert drive.waits == Drive.Waits.TURN
+    assert [(step.operation, str(step.done_by)) for step in TrajectoryStep.objects.all()] == [("STOP", "ada")]
+    drive.end_talk(token, True)
+    thread.join(60)
 
 
 @pytest.mark.slow
