@@ -64,7 +64,7 @@ MOST: dict[str, int] = {
     "ReviewQueue": 6,
     "ReviewReason": 2,
     "RiskForecast": 1,
-    "Run": 40,
+    "Run": 39,
     "SavedRecipe": 1,
     "Score": 3,
     "Session": 11,

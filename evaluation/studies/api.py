@@ -29,13 +29,12 @@ from evaluation.reports import formats, tables
 from evaluation.reports.serializers import ReportTableSerializer, StudyTasksSerializer
 from evaluation.reports.task_tables import StudyTasks
 from evaluation.scores import exporting
-from evaluation.scores import failures as reasons_of
 from evaluation.scores.reviewed import store_all_scores
 from evaluation.studies import filters, serializers
 from evaluation.studies.connecting import Through
 from evaluation.studies.expecting import expected
 from evaluation.studies.findings import RunFindings
-from evaluation.studies.page import failed_steps, failure_rows, plots_context
+from evaluation.studies.page import RunFailures, failed_steps, plots_context
 
 FAILURES = 200  # steps that one answer names
 COMPARED = 200  # conversations that one answer names
@@ -114,11 +113,12 @@ class ScoredRunViewSet(MetricsMixin, RunViewSet):
     )
     @action(detail=True, pagination_class=None)
     def failures(self, request: Request, pk: str) -> Response:
-        """The run's failed steps by reason, of those whose gold the user may see: the counts, and the first steps."""
+        """The run's failed steps by reason, of those whose gold the user may see: the counts, and the first steps. Of a
+        live run, its failed episodes by cause, each by its last step."""
         run = Run.objects.with_progress().get(pk=self.get_object().pk)
-        rows, _ = failure_rows(request.user, run, request.query_params)
-        counted = reasons_of.counted(failed_steps(request.user, run), run.top_k)
-        found = {"reasons": [{"key": one.key, "label": one.label, "count": count} for one, count in counted]}
+        failed = RunFailures(request.user, run)
+        rows, _ = failed.listed(request.query_params)
+        found = {"reasons": [{"key": one.key, "label": one.label, "count": n} for one, n in failed.counted()]}
         return Response(serializers.FailuresSerializer(found | {"steps": rows[:FAILURES]}).data)
 
 

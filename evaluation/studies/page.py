@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.http import Http404, QueryDict
 
 from agents.cookbook import saved
@@ -17,7 +17,7 @@ from agents.recipes import differences, literature
 from agents.stages.registry import ranks_only
 from annotations.access import rules
 from annotations.access.rules import User
-from annotations.models import Correction
+from annotations.models import Correction, Split
 from evaluation.judges.agreeing import told_agreements
 from evaluation.judges.plotting import agreement_plot
 from evaluation.metrics import label
@@ -28,6 +28,7 @@ from evaluation.scores import failures, plots
 from evaluation.scores import tables as score_tables
 from evaluation.scores.breakdowns import RunBreakdown
 from evaluation.scores.corrected_since import CorrectedSince
+from evaluation.scores.failed_episodes import CAUSES, FailedEpisodes
 from evaluation.scores.out_of_reach import OutOfReach
 from evaluation.scores.reviewed import CorrectedGold
 from evaluation.scores.scoring import RunScores
@@ -197,21 +198,23 @@ def _preset(query: QueryDict, study: Study) -> MetricPreset:
 
 def failures_context(study: Study, query: QueryDict, user: User) -> dict[str, Any]:
     """The list of failed steps of the run that `query` names, or of the first; `rows` are all that its filters
-    leave."""
+    leave. Of a live run they are the last steps of its failed episodes, as no step of these has gold."""
     runs = list(study.runs_with_progress())
     run = next((run for run in runs if str(run.pk) == query.get("run")), runs[0] if runs else None)
     if run is None:
         raise Http404
-    rows, chosen = failure_rows(user, run, query)
-    reasons = failures.counted(failed_steps(user, run), run.top_k)
+    failed = RunFailures(user, run)
+    rows, chosen = failed.listed(query)
+    found = {"study": study, "run": run, "runs": runs, "chosen": chosen, "reasons": failed.counted()}
+    if failed.is_live:
+        hides = not rules.sees_gold(user, study.project, run.split or Split.TEST_TASK)  # "": of every split
+        return found | {"rows": rows, "seen": {}, "hides": hides}
     since = CorrectedSince(failed_steps(user, run))
     what = query.get("since", "")
     if (among := since.chosen(what)) is not None:
         chosen["since"] = what
         rows = rows.filter(pk__in=among)
-    found = {"study": study, "run": run, "runs": runs, "chosen": chosen, "reasons": reasons, "rows": rows}
-    found["since"] = since
-    return found | _scanned_context(user, run, rows, chosen, query)
+    return found | {"rows": rows, "since": since} | _scanned_context(user, run, rows, chosen, query)
 
 
 def _scanned_context(
@@ -240,23 +243,39 @@ def failed_steps(user: User, run: Run) -> TrajectoryStepQuerySet:
     return rules.gold_filter(user, rows, "trajectory__conversation__split", "run__dataset__project")
 
 
-def failure_rows(user: User, run: Run, query: QueryDict) -> tuple[QuerySet[TrajectoryStep], dict[str, str]]:
-    """Failed steps of a run for the list, and the filters that were understood."""
-    rows = failed_steps(user, run).select_related(
-        "trajectory__conversation__website", "step__turn__conversation__dataset"
-    )
-    rows = rows.with_representation().defer("trace", "step__candidates", "candidate_ids", "candidate_scores")
-    chosen: dict[str, str] = {}
-    reason = next((r for r in failures.reasons(run.top_k) if r.key == query.get("reason")), None)
-    if reason:
-        chosen["reason"] = reason.key
-        chosen["reason_label"] = reason.label
-        rows = rows.filter(reason.condition)
-    website = run.dataset.websites.filter(name=query.get("website", "").replace("\0", "")).first()
-    if website:
-        chosen["website"] = website.name
-        rows = rows.filter(trajectory__conversation__website__name=website.name)
-    return rows.order_by("trajectory__conversation__position", "seq"), chosen
+class RunFailures:
+    """What failed of a run, as far as a user may see it: steps, or of a live run the last steps of its episodes."""
+
+    def __init__(self, user: User, run: Run) -> None:
+        self.run, self.is_live = run, run.dataset.is_live
+        if self.is_live:
+            ends = FailedEpisodes(run).ends()
+            self.rows = rules.gold_filter(user, ends, "trajectory__conversation__split", "run__dataset__project")
+        else:
+            self.rows = failed_steps(user, run)
+
+    def counted(self) -> list[tuple[failures.Reason, int]]:
+        """For each reason, how many failed for it."""
+        if self.is_live:
+            return FailedEpisodes.counted(self.rows.values_list(F("cause"), flat=True))
+        return failures.counted(self.rows, self.run.top_k)
+
+    def listed(self, query: QueryDict) -> tuple[QuerySet[TrajectoryStep], dict[str, str]]:
+        """The rows for the list, and the filters that were understood."""
+        rows = self.rows.select_related("trajectory__conversation__website", "step__turn__conversation__dataset")
+        rows = rows.with_representation().defer("trace", "step__candidates", "candidate_ids", "candidate_scores")
+        chosen: dict[str, str] = {}
+        reasons = CAUSES if self.is_live else failures.reasons(self.run.top_k)
+        reason = next((r for r in reasons if r.key == query.get("reason")), None)
+        if reason:
+            chosen["reason"] = reason.key
+            chosen["reason_label"] = reason.label
+            rows = rows.filter(reason.condition)
+        website = self.run.dataset.websites.filter(name=query.get("website", "").replace("\0", "")).first()
+        if website:
+            chosen["website"] = website.name
+            rows = rows.filter(trajectory__conversation__website__name=website.name)
+        return rows.order_by("trajectory__conversation__position", "seq"), chosen
 
 
 def _chosen(runs: list[Run], tables: list[score_tables.ScoreTable], wanted: str | None) -> Run | None:

@@ -15,6 +15,7 @@ from annotations.access.people import signed_in
 from annotations.paging import page_of
 from evaluation.models import Score, Study
 from evaluation.scores import exporting, plots
+from evaluation.scores.failed_episodes import LABELS
 from evaluation.scores.reviewed import store_all_scores
 from evaluation.studies import home, watching
 from evaluation.studies.forms import BudgetForm, StudyForm, budget_of
@@ -145,12 +146,15 @@ def scores(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
 
 
 def failing(request: HttpRequest, pk: int) -> HttpResponse:
-    """The failed steps of one run, by reason; each leads to its replay."""
+    """The failed steps, or live episodes, of one run, by reason; each leads to its replay."""
     context = failures_context(get_object_or_404(_visible(request), pk=pk), request.GET, request.user)
     page = page_of(request, context.pop("rows"))
     for row in page:
         row.seen = context["seen"].get(row.pk, "")
-    context["since"].note(page)
+    if "since" in context:
+        context["since"].note(page)
+    for row in page if context["run"].dataset.is_live else ():
+        row.cause_label = LABELS[row.cause]
     project = context["study"].project
     may = {"may_ask": rules.can(request.user, "manage", project)}
     may["may_explain"] = rules.can(request.user, "explain", project)
