@@ -204,7 +204,8 @@ class HeldStep(models.Model):
     def shown(self) -> dict[str, Any]:
         """The held step as the replay page reads it while it waits."""
         names = ("seq", "operation", "node_id", "value", "representation", "kind", "why", "by", "sure")
-        times = {"held_at": self.held_at.isoformat(), "until": self.until.isoformat()}
+        is_late = self.until <= timezone.now()
+        times = {"held_at": self.held_at.isoformat(), "until": self.until.isoformat(), "is_late": is_late}
         return {"id": self.pk, "words": KINDS[self.kind]} | {name: getattr(self, name) for name in names} | times
 
     @property

@@ -115,6 +115,34 @@ def test_an_admin_writes_the_policy_of_a_project(db: None) -> None:
 
 @pytest.mark.slow
 @pytest.mark.browser
+@pytest.mark.parametrize("told_by", ["the page's clock", "the server"])
+def test_a_held_step_whose_time_is_over_says_so_and_offers_nothing(app_server, page, sign_in, told_by: str) -> None:
+    """Its worker is away, and has not ended the episode yet."""
+    episode = make_episode()
+    sign_in(factories.make_user(Role.REVIEWER, episode.run.dataset.project, username="ada"))
+    row = hold(episode)
+    page.goto(app_server.url(f"/trajectories/{episode.pk}/"))
+    bar = page.locator("#held")
+    expect(bar.get_by_role("button", name="Approve")).to_be_visible()
+    if told_by == "the server":
+        HeldStep.objects.update(until=timezone.now())
+        page.keyboard.press("y")
+    else:
+        page.keyboard.press("e")
+        page.evaluate("const now = Date.now; Date.now = () => now() + 120_000")
+    expect(bar).to_contain_text("Nobody decided in time: the episode ends")
+    expect(bar.locator("button, input, form")).to_have_count(0)
+    expect(bar).not_to_contain_text("left")
+    expect(page.locator("#side")).to_contain_text("Nobody decided in time")
+    page.keyboard.press("y")
+    page.keyboard.press("e")
+    expect(bar.locator("form")).to_have_count(0)
+    row.refresh_from_db()
+    assert row.state == "waiting"
+
+
+@pytest.mark.slow
+@pytest.mark.browser
 def test_a_held_step_is_approved_changed_and_refused_by_keys(app_server, page, sign_in) -> None:
     episode = make_episode()
     sign_in(factories.make_user(Role.REVIEWER, episode.run.dataset.project, username="ada"))

@@ -1,8 +1,10 @@
 // What the right pane says of one decision: what was done, what came of it and what people said of its gold.
 import { actionParts, actionText, make } from "../shared/elements.js";
+import { isLate, LATE } from "./held.js";
 import { facts } from "./records.js";
 
 const LONG_PREDICTION = 400;
+const WAITS = "The agent has decided, and waits for a person.";
 
 /** What was predicted, a line each. A whole page is read by scrolling in it. @param {string} look @param {string} text */
 export function prediction(look, text) {
@@ -118,7 +120,7 @@ export function undecided(mark, held) {
   const { representation, words, why, by, sure } = held;
   const shown = { action: representation, "held as it": words, because: why, "found by": by };
   return [
-    make("p", {}, "The agent has decided, and waits for a person. What it considered appears here once it is done."),
+    make("p", {}, isLate(held) ? LATE : `${WAITS} What it considered appears here once it is done.`),
     facts(sure === null ? shown : { ...shown, prediction: `${Math.round(100 * sure)} % sure` }),
   ];
 }

@@ -13,12 +13,21 @@ import { OPERATIONS } from "./window.js";
  *   by: string,
  *   sure: number | null,
  *   until: string,
+ *   is_late: boolean,
  *   representation: string,
  *   operation: string,
  *   node_id: string,
  *   value: string,
  * }} Held
  */
+
+/** Said of an action on which nobody decided in time: it stays held while its worker is away. */
+export const LATE = "Nobody decided in time: the episode ends as soon as its worker comes back to it.";
+
+/** Whether the time to decide is over, by the server or since it was asked. @param {Held} held */
+export function isLate(held) {
+  return held.is_late || Date.parse(held.until) <= Date.now();
+}
 
 export class HeldBar {
   /**
@@ -36,6 +45,7 @@ export class HeldBar {
     this.options = options;
     /** @type {Held | null} */
     this.held = null;
+    this.isOver = false; // the time to decide
     window.setInterval(() => this.#left(), 1000);
   }
 
@@ -50,23 +60,25 @@ export class HeldBar {
 
   /** @param {Held | null | undefined} held */
   show(held) {
-    if (held?.id === this.held?.id) return;
+    if (held?.id === this.held?.id && !(held?.is_late && !this.isOver)) return;
     this.held = held ?? null;
+    this.isOver = this.held !== null && isLate(this.held);
     this.root.hidden = !this.held;
     this.root.replaceChildren();
     this.options.onHeld();
     if (!this.held) return;
     const { words, representation, why, sure } = this.held;
-    this.left = make("span.tag.warn", {}, "held");
+    this.left = make("span.tag.warn", {}, this.isOver ? "time is over" : "held");
     const said = make(
       "div.said",
       {},
       make("b.bad", {}, `Held: ${words}`),
       make("span", {}, ` ${representation} `),
       make("div.muted", {}, sure === null ? why : `${why} (sure ${sure.toFixed(2)})`),
+      this.isOver ? make("div", {}, LATE) : null,
     );
     this.root.append(said, this.left);
-    if (!this.options.may) return;
+    if (!this.options.may || this.isOver) return;
     this.reason = make("input", { type: "text", maxlength: 500, "aria-label": "Reason", placeholder: "Reason" });
     this.root.append(
       this.reason,
@@ -86,7 +98,8 @@ export class HeldBar {
   }
 
   #left() {
-    if (!this.held || !this.left) return;
+    if (!this.held || !this.left || this.isOver) return;
+    if (isLate(this.held)) return this.show({ ...this.held, is_late: true });
     const seconds = Math.max(0, Math.round((Date.parse(this.held.until) - Date.now()) / 1000));
     const minutes = Math.floor(seconds / 60);
     this.left.textContent = `held · ${minutes}:${String(seconds % 60).padStart(2, "0")} left`;
@@ -101,7 +114,7 @@ export class HeldBar {
 
   /** Fields for the action that is done instead, filled with the one that is held. */
   #change() {
-    if (!this.held || !this.options.may || this.root.querySelector("form")) return;
+    if (!this.held || !this.options.may || this.isOver || this.root.querySelector("form")) return;
     const { operation: held, node_id: node, value: typed } = this.held;
     const operation = make(
       "select",
@@ -131,7 +144,7 @@ export class HeldBar {
 
   /** @param {string} state @param {Record<string, string>} [instead] */
   async #decide(state, instead) {
-    if (!this.held || !this.options.may) return;
+    if (!this.held || !this.options.may || this.isOver) return;
     const url = `${this.options.url}${this.held.id}/`;
     try {
       const answer = await call(url, { state, reason: this.reason?.value ?? "", ...(instead ? { instead } : {}) });
