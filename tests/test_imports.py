@@ -83,7 +83,7 @@ TOP = {
 WIRED = {
     "annotations": {"management.named", "templatetags.shown"},
     "agents": {"management.changes", "management.memory_jobs"},
-    "evaluation": set(),
+    "evaluation": {"management.acting"},
     "webnav_site": set(),
 }
 # Of the eight stages, which rooms of others each may import; what more than one needs lies below them all.

@@ -75,7 +75,7 @@ def create_study(
         rules.require(user, "evaluate", dataset.project)
         for each in settings:
             weights.require_open(each)
-    _check(recipes, preset, settings, limit, seeds or [])
+    check_arguments(recipes, preset, settings, limit, seeds or [])
     pairs = through.pairs([saved.get(recipe, user) for recipe in recipes], settings)
     chosen = [_recipe(found, each, preset, dataset) for found, each in pairs]
     named = set[str]().union(*(each for _, each in pairs))
@@ -114,7 +114,7 @@ def planned_recipe(
     return _on_split(_recipe(saved.get(name, user), changes, preset, dataset), split, changes)
 
 
-def _check(
+def check_arguments(
     recipes: list[str], preset: str | None, settings: list[dict[str, str]], limit: int | None, seeds: list[int]
 ) -> None:
     """Raise ValueError for arguments that no study can have."""

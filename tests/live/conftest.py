@@ -12,7 +12,7 @@ from agents.environments.process import EnvironmentProcess
 from tests.beside import BROWSER, needs
 
 # Whoever starts a browser, as a test may let it take one that an earlier test has left.
-STARTERS = ("agents.live.running", "agents.live.jobs", "evaluation.management.commands.run_live")
+STARTERS = ("agents.live.running", "agents.live.jobs", "evaluation.management.acting")
 
 
 @pytest.fixture(scope="session")

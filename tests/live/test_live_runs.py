@@ -14,10 +14,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from agents.environments.process import EnvironmentProcess
-from agents.live.browsers import LOST
 from agents.live.goals import LiveGoals, new_goals, told_tasks
 from agents.live.running import LiveRun
-from agents.live.under_way import NO_ACTION
+from agents.live.under_way import LOST, NO_ACTION
 from agents.models import Run, RunTally, StepPicture, Trajectory, TrajectoryStep
 from annotations.models import Dataset, LeaseLost, Screenshot
 from evaluation.models import Study
@@ -87,12 +86,25 @@ def test_the_command_prints_a_line_a_task_with_its_interval(miniwob, hash_encode
         (("grounded", "miniwob", "--episodes", "0"), "--episodes must be 1"),
         (("grounded", "miniwob", "--tasks", "click-test", "--steps", "0"), "at least one step"),
         (("grounded", "miniwob", "--tasks", "all", "--episodes", "10000"), "a dataset holds at most"),
+        (("grounded", "miniwob", "--tasks", "click-test", "--set", "plan.model=nope"), "nope"),
+        (("grounded", "miniwob", "--tasks", "click-test", "--set", "plan.nope=1"), "nope"),
+        (("grounded", "miniwob", "--tasks", "click-test", "--seed", "-1"), "seed must lie in"),
     ],
 )
-def test_what_it_cannot_do_it_says(miniwob, arguments, words) -> None:
+def test_what_it_cannot_do_it_says_and_makes_no_goals(miniwob, arguments, words) -> None:
     with pytest.raises(CommandError, match=words):
         run_live(*arguments)
     assert not Run.objects.exists()
+    assert not Dataset.objects.filter(source_format="live").exists()
+
+
+def test_goals_are_made_only_where_the_study_can_run_on_them(goals) -> None:
+    arguments = ("miniwob", "--dataset", "goals", "--steps", "12", "--tasks", *TASKS, "use-slider", "--episodes", "3")
+    with pytest.raises(CommandError, match="there is no recipe 'groundd'"):
+        run_live("groundd", *arguments)
+    with pytest.raises(CommandError, match="goals has other goals too"):
+        run_live("grounded", *arguments[:5], "--tasks", "use-slider")
+    assert goals.conversations.count() == 9
 
 
 @pytest.mark.slow

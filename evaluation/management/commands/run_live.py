@@ -9,11 +9,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from agents.environments.browser import NoBrowser
-from agents.environments.process import EnvironmentProcess
 from agents.environments.protocol import EnvironmentLost
 from agents.environments.task_sets import MINIWOB, TALKING, TASK_SETS, episode_steps, miniwob_task
 from agents.live.chosen_users import TEMPERATURE, WORDS, ChosenUser
-from agents.live.goals import SECONDS, LiveGoals, goals_name, new_goals
+from agents.live.goals import SECONDS
 from agents.live.jobs import chosen_tasks
 from agents.management.changes import add_changes, changes_in
 from agents.models import Run, UserLedger
@@ -22,7 +21,7 @@ from agents.prompts.packs import PACKAGED
 from agents.recipes.literature import RECIPES
 from agents.recipes.miniwob_table import SYNAPSE, printed
 from annotations.management.named import project_named
-from annotations.models import Dataset
+from evaluation.management.acting import ActingStudy, WantedGoals
 from evaluation.metrics.apart import caution
 from evaluation.metrics.episodes import TaskLine, task_table
 from evaluation.metrics.printing import lines, numbers
@@ -31,7 +30,7 @@ from evaluation.reports.task_tables import TasksBesidePublished
 from evaluation.scores.live import episodes_of
 from evaluation.scores.reviewed import store_all_scores
 from evaluation.studies.following import follow
-from evaluation.studies.running import create_study, run_inline
+from evaluation.studies.running import run_inline
 
 
 class Command(BaseCommand):
@@ -89,7 +88,7 @@ class Command(BaseCommand):
         if not 1 <= options["episodes"] <= 10_000 or options["first_seed"] < 0:
             raise CommandError("--episodes must be 1 to 10,000, and seeds at least 0")
         try:
-            study = self._planned(recipe, self._goals(environment, options), options)
+            study = self._planned(recipe, environment, options)
         except (ValueError, NoBrowser, EnvironmentLost) as error:
             raise CommandError(str(error)) from error
         try:
@@ -109,41 +108,22 @@ class Command(BaseCommand):
         if study.runs.ended_early().exists():
             raise CommandError(run.error or "the run failed")
 
-    def _goals(self, environment: str, options: dict[str, Any]) -> Dataset:
-        seeds = range(options["first_seed"], options["first_seed"] + options["episodes"])
-        process = EnvironmentProcess(environment)
-        try:
-            tasks = chosen_tasks(environment, options["tasks"])
-            said = options["tasks"][0] if len(options["tasks"]) == 1 else f"{len(tasks)}-tasks"
-            talker = self._talker(options)
-            name = options["dataset"] or goals_name(environment, said, seeds, talker)[:100]
-            project = project_named(options["project"])
-            dataset = new_goals(project, name, environment, options["steps"], options["seconds"], talker)
-            self._chosen = [f"{task}-{seed}" for task in tasks for seed in seeds]
-            LiveGoals(dataset, process).add(tasks, seeds, lambda done: self.stderr.write(f"{done:,} goals"))
-        finally:
-            process.close()
-        return dataset
-
-    def _talker(self, options: dict[str, Any]) -> ChosenUser | None:
-        if not options["user"]:
-            return None
-        asked = {name: options[f"user_{name}"] for name in ("words", "temperature", "max_cost")}
-        return ChosenUser(options["user"], pack=options["user_prompts"], **asked)
-
-    def _planned(self, recipe: str, dataset: Dataset, options: dict[str, Any]) -> Study:
-        there = set(dataset.conversations.values_list("source_id", flat=True))
-        if there != set(self._chosen):
-            raise ValueError(f"{dataset} has other goals too: choose another name with --dataset")
-        return create_study(
-            user=None,
-            dataset=dataset,
-            recipes=[recipe],
-            seeds=[options["seed"]],
-            overrides=changes_in(options["changes"]),
-            publish=not options["inline"],
-            budget=BudgetLimits(tokens=options["max_tokens"], cost=options["max_cost"]),
+    def _planned(self, recipe: str, environment: str, options: dict[str, Any]) -> Study:
+        tasks, first = chosen_tasks(environment, options["tasks"]), options["first_seed"]
+        goals = WantedGoals(
+            project_named(options["project"]),
+            options["dataset"] or "",
+            environment,
+            options["tasks"][0] if len(options["tasks"]) == 1 else f"{len(tasks)}-tasks",
+            tasks,
+            range(first, first + options["episodes"]),
+            options["steps"],
+            options["seconds"],
+            _talker(options),
         )
+        budget = BudgetLimits(tokens=options["max_tokens"], cost=options["max_cost"])
+        wanted = ActingStudy(goals, recipe, changes_in(options["changes"]), options["seed"], budget)
+        return wanted.planned(lambda done: self.stderr.write(f"{done:,} goals"), publish=not options["inline"])
 
     def _print(self, study: Study, run: Run, table: Sequence[TaskLine]) -> None:
         write = self.stdout.write
@@ -184,6 +164,14 @@ class Command(BaseCommand):
         if beside := _beside(run):
             found["published"] = beside.published()
         return found | ({"user": user} if (user := UserLedger.objects.told_of([run])) else {})
+
+
+def _talker(options: dict[str, Any]) -> ChosenUser | None:
+    """The language model that is the user of conversations; None where they are scripted."""
+    if not options["user"]:
+        return None
+    asked = {name: options[f"user_{name}"] for name in ("words", "temperature", "max_cost")}
+    return ChosenUser(options["user"], pack=options["user_prompts"], **asked)
 
 
 def _beside(run: Run) -> TasksBesidePublished | None:
