@@ -128,7 +128,7 @@ class StudyForm(forms.Form):
     @classmethod
     def offered_to(cls, user: User, sent: QueryDict | None, query: QueryDict) -> Self:
         """The form as a user is offered it, with the dataset and the recipes chosen that `query` names."""
-        datasets = Dataset.objects.filter(project__in=rules.projects(user, "evaluate")).order_by("name")
+        datasets = Dataset.objects.filter(project__in=rules.projects(user, "evaluate")).to_decide().order_by("name")
         offered = saved.listed(user)
         chosen = query.getlist("recipes") or [query.get("recipe", "grounded")]
         initial = {

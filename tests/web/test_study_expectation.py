@@ -345,3 +345,21 @@ def test_workflows_for_which_whole_pages_leave_no_room_are_told_before_a_study(d
     for other in ({"plan.model": "mine"}, beside | {"simplify.memory_pages": "simplified"}):
         told = of(dataset, ["mindact"], "train", overrides=other).sentences()
         assert not any("is cut at its beginning" in said for said in told)
+
+
+def test_a_dataset_on_which_no_study_can_run_is_neither_offered_nor_preselected(dataset: Dataset, ran: Run) -> None:
+    live = {"environment": "sample-sites", "steps": 3, "seconds": 9}
+    typed, goals = (
+        factories.make_dataset(project=dataset.project, name=name, live=live) for name in ("talks", "goals")
+    )
+    talk = factories.make_conversation(dataset=typed, turns=1, steps=0, extra={"typed": True})
+    factories.make_conversation(dataset=goals, turns=1, steps=0, extra={"task": "nordline"})
+    factories.make_dataset(project=dataset.project, name="empty")
+    factories.make_trajectory(factories.make_run(typed, recipe_name="grounded"), talk)
+    page = form(dataset)
+    assert f'<option value="{dataset.name}" selected>' in page
+    assert '<option value="goals">' in page
+    assert 'value="talks"' not in page
+    assert 'value="empty"' not in page
+    factories.make_conversation(dataset=typed, turns=1, steps=0, extra={"task": "nordline"})
+    assert '<option value="talks" selected>' in form(dataset), "what was run last, as some of it can run"

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any, Self
 
 from django.db import connection, models
-from django.db.models import F, OuterRef, Sum
+from django.db.models import Exists, F, OuterRef, Q, Sum
 
 from annotations.models.accounts.projects import Project
 from annotations.models.corpus.tallies import ConversationTally
@@ -57,6 +57,13 @@ class DatasetQuerySet(models.QuerySet["Dataset"]):
         chosen = {"split": split} if split else {}
         kept = ConversationTally.total("conversations", dataset=OuterRef("pk"), **chosen)
         return self.alias(kept=kept).filter(kept__gt=0)
+
+    def to_decide(self) -> Self:
+        """Datasets with conversations that a run decides, other than those that people typed turn by turn."""
+        conversations: models.QuerySet[models.Model] = models.QuerySet(self.model.conversations.rel.related_model)
+        written = conversations.filter(dataset=OuterRef("pk")).exclude(extra__contains={"typed": True})
+        recorded, goals = Exists(written.filter(step_count__gt=0)), Exists(written.filter(step_count=0))
+        return self.filter(Q(recorded, live={}) | Q(goals, ~Q(live={})))
 
     def named(self, name: str) -> "Dataset":
         """The dataset of that name. ValueError says which there are."""
