@@ -18,12 +18,13 @@ AWAY_SECONDS = 120  # a restart of the database takes seconds, one of its machin
 @dataclass(frozen=True)
 class Standing:
     """How far work is. `line` is printed when `key` has changed; "" prints nothing. `waiting`: a part of it that waits,
-    where no worker has taken any yet."""
+    where no worker has taken any yet. `mend`: what whoever follows may do about that."""
 
     key: Hashable
     line: str
     waiting: Leased | None
     is_over: bool
+    mend: str = "Or use --inline."
 
 
 def follow(look: Callable[[], Standing], say: Callable[[str], object]) -> None:
@@ -46,7 +47,7 @@ def follow(look: Callable[[], Standing], say: Callable[[str], object]) -> None:
             if found.is_over:
                 return
             if not warned and found.waiting and heard - begun > PATIENCE_SECONDS:
-                say(f"it waits: {found.waiting.awaited_text()}. Or use --inline.")
+                say(f"{found.waiting.turn_text()}. {found.mend}")
                 warned = True
         time.sleep(POLL_SECONDS)
 

@@ -56,21 +56,19 @@ def test_no_worker_and_busy_ones_are_told_apart(study, dataset, monkeypatch) -> 
 
         def write(line: str) -> None:
             told.append(line)
-            if line.startswith("it waits"):
+            if line.startswith("waiting for"):
                 Run.objects.filter(studies=study).update(state="done")
 
         Run.objects.filter(studies=study).update(state="queued")
         follow(study, write)
-        return next(line for line in told if line.startswith("it waits"))
+        return next(line for line in told if line.startswith("waiting for")).partition(": ")[2]
 
-    assert waits() == "it waits: no worker runs: “make run” starts one. Or use --inline."
+    assert waits() == "no worker runs: “make run” starts one. Or use --inline."
     registry.tell("gpu@here", ("gpu",), 1)
-    assert waits() == "it waits: a worker is about to go on with what waits. Or use --inline."
+    assert waits() == "a worker is about to go on with what waits. Or use --inline."
     training = factories.make_job(dataset.project, kind="train")
     Job.objects.claim(training.pk)
-    assert waits() == (
-        "it waits: the only worker is busy with other work (training), which does not make way. Or use --inline."
-    )
+    assert waits() == ("the only worker is busy with other work (training), which does not make way. Or use --inline.")
 
 
 def test_a_database_that_stays_away_is_said(study, monkeypatch) -> None:

@@ -45,6 +45,8 @@ def test_the_page_the_downloads_and_the_api_tell_the_same(trajectory) -> None:
     dataset, reviewer = trajectory.run.dataset, client(trajectory)
     page = reviewer.get(reverse("dataset-lessons", args=[dataset.name])).content.decode()
     assert "2 train steps" in page
+    assert "Ctrl-C cancels it" in page
+    assert "--no-wait" in page
     assert (
         reverse("dataset-lessons", args=[dataset.name]) in reviewer.get(f"/datasets/{dataset.name}/").content.decode()
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
+from django.urls import reverse
 
 from agents.cookbook import checking, saved
 from agents.cookbook.learnt_from import TRAINERS
@@ -31,6 +32,26 @@ def _line(state: str, values: Mapping[str, Any]) -> str:
     return f"{state}: {values['phase']}, {values['done']:,}{total} {values['unit']}"
 
 
+def _add_places(parser: ArgumentParser) -> None:
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--inline", action="store_true", help="train in this process")
+    where.add_argument("--no-wait", action="store_true", help="queue it for a worker and print its page's address")
+
+
+def _page(name: str) -> str:
+    return reverse("model", args=[name])
+
+
+def _mend(name: str) -> str:
+    """What may be done about a training that waits."""
+    return MEND.format(_page(name))
+
+
+def _queued(name: str, *, as_json: bool) -> str:
+    """What is said of a training that is left to a worker."""
+    return json.dumps({"model": name, "page": _page(name)}) if as_json else f"queued; how it goes: {_page(name)}"
+
+
 def _kind(given: str | None, recipe: Recipe | None, kinds: tuple[str, ...]) -> str:
     """The kind of model: as given, else which of these the recipe uses."""
     if given or recipe is None:
@@ -42,11 +63,15 @@ def _kind(given: str | None, recipe: Recipe | None, kinds: tuple[str, ...]) -> s
     return found
 
 
+MEND = (
+    "Its page: {}. Ctrl-C cancels it; to leave it to a worker instead, start it with --no-wait, to train here with "
+    "--inline."
+)
 ALSO_OPTIONS = ("epochs", "devices", "seed", "paradigm")  # settings of a training that have an option of their own
 
 
 class TrainCommand(BaseCommand):
-    """Queues a training and follows it to its end; --inline trains in this process."""
+    """Queues a training and follows it to its end; --no-wait only queues it, --inline trains in this process."""
 
     kinds: tuple[str, ...] = ()
     presets: Mapping[str, TrainingPreset] = {}
@@ -81,12 +106,15 @@ class TrainCommand(BaseCommand):
             "--devices", type=int, metavar="N", help="devices that share a step: N times as many examples in each"
         )
         add_limits(parser, "what a language model is asked for its samples")
-        parser.add_argument("--inline", action="store_true", help="train in this process")
+        _add_places(parser)
         parser.add_argument("--json", action="store_true", help="print one line of JSON")
 
     def handle(self, *, dataset: str, **options: Any) -> None:
         found = dataset_named(dataset)
         model = self._start(found, options)
+        if options["no_wait"]:
+            self.stdout.write(_queued(model.name, as_json=options["json"]))
+            return
         try:
             job = run_inline(model, on_progress=self._progress) if options["inline"] else self._follow(model)
         except KeyboardInterrupt:
@@ -162,7 +190,7 @@ class TrainCommand(BaseCommand):
             job = model.current_job()
             line = "" if job.is_over else _line(job.state, job.progress)
             waiting = None if job.attempt or job.progress else job
-            return Standing(json.dumps(job.progress), line, waiting, job.is_over)
+            return Standing(json.dumps(job.progress), line, waiting, job.is_over, _mend(model.name))
 
         follow(look, self.stderr.write)
         return model.current_job()
