@@ -17,6 +17,7 @@ from annotations.forms import FilterForm, choice_field, row_field
 from annotations.models import DEFAULT_RUBRIC, Assignment, Campaign, Dataset, Item, Proposal, Stage
 from annotations.models.accounts.projects import User
 from annotations.models.work.queue import ItemQuerySet
+from annotations.text.amounts import amount
 
 CODE = re.compile(r"[a-z][a-z0-9-]{0,39}")
 COUNT: dict[str, Any] = {"min_value": 1, "max_value": 20}
@@ -67,7 +68,9 @@ class CampaignForm(forms.ModelForm):
         initial=DEFAULT_RUBRIC,
     )
     overlap = forms.IntegerField(
-        **COUNT, initial=1, help_text="How many people decompose and rewrite a session. Counts for items opened later."
+        **COUNT,
+        initial=1,
+        help_text="How many people decompose and rewrite a session. A change counts for what nobody has begun.",
     )
     verify_overlap = forms.IntegerField(
         **COUNT, initial=1, label="Verifiers", help_text="All of them must accept a rewrite."
@@ -94,6 +97,8 @@ class CampaignForm(forms.ModelForm):
             *Campaign.RULES,
         ]
         labels = {"cap": "Cap per person", "source": "Source dataset"}
+
+    said = ""  # what a changed number of people means for the items that are there, once it is stored
 
     def __init__(self, *args: Any, sources: QuerySet[Dataset], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -126,7 +131,22 @@ class CampaignForm(forms.ModelForm):
             campaign.begin(user, FIRST_GUIDELINES)
         else:
             super().save()
+            self.said = self._asked_of_items(campaign)
         return campaign
+
+    def _asked_of_items(self, campaign: Campaign) -> str:
+        items, changed, kept = Item.objects.filter(session__campaign=campaign), 0, 0
+        asked = {
+            "overlap": items.exclude(stage=Stage.VERIFY),
+            "verify_overlap": items.filter(stage=Stage.VERIFY),
+        }
+        for name in asked.keys() & self.changed_data:
+            found = asked[name].follow(self.cleaned_data[name])
+            changed, kept = changed + found[0], kept + found[1]
+        if not changed and not kept:
+            return ""
+        keep = f"; that of {amount(kept, 'other')} stays" if kept else ""
+        return f"The new number of people counts for {amount(changed, 'item')} that nobody has begun{keep}."
 
 
 class GuidelineForm(forms.Form):

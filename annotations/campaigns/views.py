@@ -182,6 +182,8 @@ def _form_page(request: HttpRequest, found: Campaign | None) -> HttpResponse:
     form = CampaignForm(request.POST or None, instance=found, sources=sources)
     if request.method == "POST" and form.is_valid():
         saved = form.save_for(request.user)
+        if form.said:
+            messages.info(request, form.said)
         return redirect("annotate-campaign" if found else "annotate-organise", saved.pk)
     return render(request, "annotate/campaign_form.html", {"form": form, "campaign": found})
 

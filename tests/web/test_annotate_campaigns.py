@@ -342,3 +342,30 @@ def test_the_default_rubric_can_be_saved_as_it_is_shown(campaign, admin) -> None
     shown = page.context["form"]["rubric"].value()
     admin.post(reverse("annotate-campaign-edit", args=[campaign.pk]), form_of(campaign, rubric=shown))
     assert Campaign.objects.get(pk=campaign.pk).rubric == DEFAULT_RUBRIC
+
+
+def test_a_changed_number_of_people_counts_for_what_nobody_has_begun_and_the_rest_is_told(campaign, admin) -> None:
+    free, assigned, begun, done = opened(campaign, 4)
+    people = [factories.make_user("annotator", campaign.project) for _ in range(3)]
+    assigned.hand(people[0], 0)
+    factories.make_assignment(begun, people[1])
+    moving_on.submit(done.hand(people[2], 0))
+    rewrite = Item.objects.get(session=done.session, stage="rewrite")
+    verification = factories.make_item(stage="verify", subject=rewrite.hand(people[2], 0), session=done.session)
+    address = reverse("annotate-campaign-edit", args=[campaign.pk])
+
+    def change(**people: int) -> tuple[list[int], str]:
+        said = [str(one) for one in admin.post(address, form_of(campaign, **people), follow=True).context["messages"]]
+        items = Item.objects.in_bulk()
+        return [items[one.pk].overlap for one in (free, assigned, begun, done, rewrite, verification)], " ".join(said)
+
+    assert change(overlap=1, verify_overlap=1) == ([1] * 6, "")
+    assert change(overlap=2, verify_overlap=1) == (
+        [2, 2, 1, 1, 2, 1],
+        "The new number of people counts for 3 items that nobody has begun; that of 2 others stays.",
+    )
+    assigned.hand(people[1], 1)
+    assert change(overlap=1, verify_overlap=3) == (
+        [1, 2, 1, 1, 1, 3],
+        "The new number of people counts for 3 items that nobody has begun; that of 1 other stays.",
+    ), "nobody loses a place"

@@ -180,6 +180,19 @@ class ItemQuerySet(models.QuerySet["Item"]):
         """Give each of these items at least so many places."""
         self.filter(overlap__lt=overlap).update(overlap=overlap)
 
+    def not_begun(self) -> Self:
+        """Open items of which nobody has begun a place, though somebody may have one."""
+        begun = self._places().filter(item=OuterRef("pk")).exclude(state="assigned", round=1, version=0)
+        return self.filter(state=self.model.State.OPEN).exclude(Exists(begun))
+
+    def follow(self, overlap: int) -> tuple[int, int]:
+        """Give those of these items that nobody has begun so many places, and never fewer than are taken: how many
+        items have changed, and how many keep another number."""
+        beyond = self._places().filter(item=OuterRef("pk"), slot__gte=overlap)
+        others = self.exclude(overlap=overlap)
+        changed = others.not_begun().exclude(Exists(beyond)).update(overlap=overlap)
+        return changed, others.count()
+
     def for_planning(self) -> Self:
         """Items, heaviest first, with all rows that deciding who gets them reads."""
         rows = self.select_related("session__campaign", "subject").prefetch_related("assignments")
