@@ -90,8 +90,20 @@ class ReviewReasonSerializer(serializers.ModelSerializer):
         fields = ["id", "verdict", "text", "retired_at", "given"]
 
 
+class SlugOrIdField(OwnRelatedField):
+    """A project named by its slug, or else by its id."""
+
+    def to_internal_value(self, data: object) -> Project:
+        try:
+            return super().to_internal_value(data)
+        except serializers.ValidationError:
+            if not str(data).isdecimal() or (found := self.get_queryset().filter(pk=int(str(data))).first()) is None:
+                raise
+            return found
+
+
 class ReasonsOfSerializer(RequestSerializer):
-    project = OwnRelatedField(slug_field="slug", queryset=Project.objects.all(), help_text="Whose list: its slug.")
+    project = SlugOrIdField(slug_field="slug", queryset=Project.objects.all(), help_text="Whose list: its id or slug.")
 
 
 class ReviewQueueSerializer(serializers.ModelSerializer):

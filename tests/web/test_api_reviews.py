@@ -137,6 +137,18 @@ def test_a_retired_reason_is_given_no_more_on_page_and_over_rest(trajectory, pro
     assert {one["text"]: (one["given"], one["retired_at"] is None) for one in listed}["wrong sibling"] == (1, False)
 
 
+def test_a_list_of_reasons_is_asked_for_by_the_id_of_its_project_or_by_its_slug(project, reviewer) -> None:
+    address = "/api/reviews/reasons/?project="
+    told = reviewer.get(f"{address}{project.slug}")
+    assert (told.status_code, told.json()) == (200, reviewer.get(f"{address}{project.pk}").json())
+    assert told.json()
+    named = factories.make_project(slug=str(project.pk))
+    for unknown in (named.pk, 10**30, "%00", "²", ""):
+        assert reviewer.get(f"{address}{unknown}").status_code == 400, unknown
+    other = client_of(factories.make_user(Role.REVIEWER, named))
+    assert other.get(f"{address}{named.slug}").status_code == 200, "a slug goes before an id"
+
+
 @pytest.mark.parametrize("role", [Role.ANNOTATOR, Role.READER])
 def test_who_does_not_review_says_nothing_and_is_asked_nothing(trajectory, project, study, role) -> None:
     client = client_of(factories.make_user(role, project))
