@@ -48,6 +48,10 @@ class DriveQuerySet(LeaseQuerySet["Drive"]):
         """Drives in which the agent stands still, and nothing was asked for: what comes next is for a person to say."""
         return self.open().filter(stands_at__isnull=False, asked__isnull=True, until__gt=Now())
 
+    def in_time(self) -> Self:
+        """Drives whose holder's time is not over, or does not run (`waits_for_worker`)."""
+        return self.filter(Q(until__gt=Now()) | Q(asked__isnull=False) | Q(stands_at=None, shows=False))
+
     def wanting(self, since: datetime) -> Self:
         """Drives whose person waits for the browser: for its window, for an action to be done, or, handed back since
         then, for the agent to go on."""
@@ -92,7 +96,7 @@ class DriveQuerySet(LeaseQuerySet["Drive"]):
         row.check_free(user)
         is_own = row.person_id == user.pk and row.is_leased
         fields = row.longer() if is_own else row.anew()
-        fields |= {"person": user, "until": row.later()}
+        fields |= {"person": user} | ({} if row.asked else {"until": row.later()})
         if row.shows and row.stands_at is None:
             fields["until"] = row.clock() + WAITING
         if state == Drive.State.DRIVEN or not row.pk:
@@ -170,7 +174,7 @@ class Drive(Talked, PersonsLease):
 
     @property
     def is_late(self) -> bool:
-        return self.until <= self.clock()
+        return not self.waits_for_worker and self.until <= self.clock()
 
     @property
     def words(self) -> str:
@@ -240,7 +244,7 @@ class Drive(Talked, PersonsLease):
         self._write(token, Q(asked__isnull=True), self.handed_back | {"until": self.later()})
 
     def _write(self, token: str, when: Q, fields: dict[str, Any]) -> None:
-        rows = type(self).objects.under(_as_token(token)).filter(when, pk=self.pk, until__gt=self.clock())
+        rows = type(self).objects.under(_as_token(token)).in_time().filter(when, pk=self.pk)
         written = rows.update(**fields)
         self.refresh_from_db()
         if not written:
@@ -261,10 +265,10 @@ class Drive(Talked, PersonsLease):
         return "Wait until what you did last is done, and look at the page that comes of it."
 
     def stand(self, window: dict[str, Any], picture: bytes) -> None:
-        """Store the window in which the agent stands still; what the person had asked for is done."""
+        """Store the window in which the agent stands still; what was asked for is done; its holder's time begins."""
         fields: dict[str, Any] = {"window": window, "picture": picture, "proposed": "", "asked": None}
         fields |= {"number": self.number + 1, "stands_at": self.stands_at or self.clock()}
-        fields |= {} if self.stands_at else {"until": self.later()}
+        fields |= {"until": self.later()} if self.waits_for_worker or self.stands_at is None else {}
         self._set(fields)
 
     def propose(self, words: str) -> None:

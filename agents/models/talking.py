@@ -1,5 +1,6 @@
 """A live conversation whose user is a person: what the agent waits for them to say, and what they say."""
 
+from datetime import datetime
 from typing import Any
 
 from django.db import models
@@ -36,9 +37,17 @@ class Talked(models.Model):
 
     person: Account | None
     trajectory: Trajectory
+    asked: object
+    stands_at: datetime | None
+    shows: bool
 
     class Meta:
         abstract = True
+
+    @property
+    def waits_for_worker(self) -> bool:
+        """Whether it is for a worker to go on, so that the time of its holder does not run."""
+        return self.asked is not None or (self.stands_at is None and not self.shows)
 
     @property
     def typed(self) -> dict[str, Any]:

@@ -197,6 +197,19 @@ def test_the_time_in_which_its_person_thinks_is_no_waiting(talked: Shard) -> Non
     assert Shard.objects.get(pk=talked.pk).waited_text() == "waiting for 2 s", "a worker is to end it"
 
 
+def test_a_deed_that_waits_for_a_worker_is_told_from_when_it_was_done_though_the_page_was_loaded_again(
+    talked: Shard,
+) -> None:
+    drive = Drive.objects.get()
+    drive = Drive.objects.take(drive.trajectory, drive.person, Drive.State.DRIVEN)
+    drive.stand({"names": [], "instruction": "Wave."}, b"")
+    drive.ask(str(drive.lease_token), 1, {"operation": "CLICK", "node_id": "3", "value": "", "point": None})
+    said_for(0)
+    Drive.objects.update(until=drive.until - timedelta(seconds=70))
+    Drive.objects.take(drive.trajectory, drive.person, Drive.State.DRIVEN)
+    assert Shard.objects.get(pk=talked.pk).waited_text().startswith("waiting for 1 min")
+
+
 def test_only_processes_of_workers_are_counted_as_busy(talked: Shard, other: Run) -> None:
     """A command that does the work in a terminal, and a worker that has ended, take nothing that waits."""
     Drive.objects.all().delete()

@@ -102,10 +102,37 @@ def test_nobody_drives_what_is_over_or_was_recorded(episode: Trajectory) -> None
 def test_after_its_time_nobody_hands_back(episode: Trajectory) -> None:
     ada = reviewer(episode, "ada")
     token = does(episode, ada, "take").json()["token"]
+    stands(episode)
     Drive.objects.update(until=timezone.now() - timedelta(seconds=1))
     for what in ("back", "take", "pause"):
         assert does(episode, ada, what, token=token).json()["error"] == "Nobody went on in time: the episode ends."
     assert Drive.objects.get().state == "driven", "the worker ends the episode"
+
+
+def test_the_time_of_whoever_acts_does_not_run_while_they_wait_for_a_worker(episode: Trajectory) -> None:
+    ada = reviewer(episode, "ada")
+    token = does(episode, ada, "take").json()["token"]
+    earlier = timezone.now() - timedelta(seconds=70)
+
+    def waited() -> Drive:
+        """As it is when a worker was waited for longer than a person has."""
+        Drive.objects.update(until=earlier)
+        assert does(episode, ada, "beat", token=token).status_code == 200
+        assert does(episode, ada, "take").status_code == 200, "the page was loaded again"
+        return Drive.objects.get()
+
+    assert not waited().is_late
+    stands(episode)
+    assert Drive.objects.get().until > timezone.now() + timedelta(seconds=500), "now it is hers to act"
+    assert does(episode, ada, "act", token=token, seen=1, action=CLICK).status_code == 200
+    assert not waited().is_late
+    assert Drive.objects.get().until == earlier, "since when she waits is known by it"
+    stands(episode)
+    after = Drive.objects.get()
+    assert after.until > timezone.now() + timedelta(seconds=500), "nothing of her time went by"
+    Drive.objects.update(until=earlier)
+    stands(episode)
+    assert Drive.objects.get().is_late, "a window that is shown anew is no deed"
 
 
 def test_a_held_action_is_taken_over_by_driving_and_not_otherwise(episode: Trajectory) -> None:

@@ -159,7 +159,8 @@ export class DriveBar {
     const { drive } = this;
     const { kept, grows, lost } = episode;
     const more = this.#more(episode);
-    this.left = drive && !lost && (drive.stands || !drive.shows) ? make("span.tag.warn", {}, "") : null;
+    // While a worker is to go on, nobody's time runs.
+    this.left = drive?.stands && !drive.is_acting && !lost ? make("span.tag.warn", {}, "") : null;
     const state = lost
       ? "over"
       : drive
