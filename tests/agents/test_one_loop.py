@@ -76,7 +76,7 @@ def test_there_is_one_loop_that_decides_and_one_state_that_it_works_on() -> None
     working = [(path, node.name) for path, node in found if works_on_a_step(node)]  # type: ignore[attr-defined]
     assert working == [("agents/stages/state.py", "StepState")]
     assert [path for path, node in found if makes_with_trace(node)] == [
-        "agents/live/browsers.py",  # of a browser that died, where nothing was decided
+        "agents/live/under_way.py",  # of a browser that died, where nothing was decided
         "agents/stages/state.py",
     ]
 

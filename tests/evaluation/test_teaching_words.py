@@ -34,8 +34,8 @@ def reword(turn: Turn, instruction: str, first_step: int | None = None) -> TurnC
     project = turn.conversation.dataset.project
     writer, judge = (factories.make_user(Role.ADMIN, project) for _ in range(2))
     found = TurnCorrection.objects.ask(turn, writer, "Nobody says it so.")
-    WordingDesk(found).propose(writer, instruction, str(first_step or ""))
-    WordingDesk(TurnCorrection.objects.get(pk=found.pk)).accept(judge)
+    WordingDesk(found).propose(writer, instruction, str(first_step or ""), sure=True)
+    WordingDesk(TurnCorrection.objects.get(pk=found.pk)).accept(judge, sure=True)
     return TurnCorrection.objects.get(pk=found.pk)
 
 
