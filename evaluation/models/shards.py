@@ -145,15 +145,19 @@ class ShardQuerySet(LeasedQuerySet["Shard"]):
         return at_work.order_by("-heartbeat_at").values_list("phase", flat=True).first() or ""
 
     def workers_text(self, *, turn_is_told: bool = False) -> str:
-        """Who works on these shards, as a text; of waiting ones, since when they wait and for what, without what is at
-        work before them where that is told."""
+        """Who works on these shards, as a text; of waiting ones, since when they wait, which is since any of them was
+        last worked on, and for what, without what is at work before them where that is told."""
         at_work = self.filter(state=Shard.State.RUNNING).order_by().values("lease_owner")
         heard = [row for row in at_work.annotate(heard=Max("heartbeat_at")) if row["heard"]]
         if heard:
             named = heard[:NAMED_WORKERS]
             return "; ".join(f"{shown(row['lease_owner'])}, last heard {ago_text(row['heard'])}" for row in named)
         first = self.waiting().order_by("created_at").first()
-        return first.worker_text(turn_is_told=turn_is_told) if first else ""
+        if first is None:
+            return ""
+        # One that was queued again waits since then.
+        worked_at = self.filter(heartbeat_at__gt=first.created_at).aggregate(at=Max("heartbeat_at"))["at"]
+        return first.worker_text(turn_is_told=turn_is_told, worked_at=worked_at)
 
     def waits_text(self) -> str:
         """For who looks at an episode of these shards that no worker has now: how long it waits, for what, and what
@@ -205,11 +209,11 @@ class Shard(Leased):
             return "the steps of another run"
         return "a person at work with an agent" if self.run.dataset.is_live else "an agent that somebody watches"
 
-    def worker_text(self, *, turn_is_told: bool = False) -> str:
+    def worker_text(self, *, turn_is_told: bool = False, worked_at: datetime | None = None) -> str:
         if self.state == self.State.QUEUED and type(self).objects.filter(awaits_people("run"), pk=self.pk).exists():
             drive = Drive.objects.thinking().filter(trajectory__run=self.run_id).first()
             return f"{drive.words if drive else 'waits for a decision'}; its worker does other work meanwhile"
-        return super().worker_text(turn_is_told=turn_is_told)
+        return super().worker_text(turn_is_told=turn_is_told, worked_at=worked_at)
 
     def waited_text(self) -> str:
         """Since when it waits for a worker, or for the models that this loads, in words."""

@@ -128,6 +128,21 @@ def test_the_state_of_a_study_follows_from_its_runs(states: list[str], expected:
     assert study_client(study).get(f"/studies/{study.pk}/state/").json()["fields"]["state"] == expected
 
 
+def test_a_study_between_two_shards_waits_since_its_last_work_not_since_its_start() -> None:
+    study, run = make_study()
+    began = timezone.now() - timedelta(minutes=8)
+    Run.objects.filter(pk=run.pk).update(state="running", step_count=12, started_at=began)
+    ended = timezone.now() - timedelta(seconds=95)
+    factories.make_shard(run, state="done", heartbeat_at=ended, finished_at=ended)
+    waiting = factories.make_shard(run, index=1)
+    Shard.objects.filter(run=run).update(created_at=began)
+    said = study.progress().fields["detail"]
+    assert re.match(r"waits to go on, last worked on 1 min ago: ", said), said
+    assert "waiting for" not in said
+    Shard.objects.filter(pk=waiting.pk).update(created_at=timezone.now() - timedelta(seconds=40))
+    assert study.progress().fields["detail"].startswith("waiting for 40 s"), "it was queued again since"
+
+
 def test_a_study_of_which_nothing_runs_waits_and_says_for_what() -> None:
     study, run = make_study(recipe_name="grounded")
     waiting = factories.make_run(run.dataset, split="train", state="queued", step_count=6, recipe_name="grounded")

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Self, TypeVar, cast
 
 from django.db import Error, connection, models, transaction
@@ -189,16 +189,17 @@ class Leased(Awaiting):
     def is_over(self) -> bool:
         return self.state not in (self.State.QUEUED, self.State.RUNNING)
 
-    def worker_text(self, *, turn_is_told: bool = False) -> str:
-        """Who works on the row and when they were last heard; how long it waits, for what unless `turn_is_told`."""
+    def worker_text(self, *, turn_is_told: bool = False, worked_at: datetime | None = None) -> str:
+        """Who works on the row and when they were last heard; how long it waits, for what unless `turn_is_told`.
+        `worked_at`: when what it is a part of was last worked on."""
         if self.state == self.State.RUNNING and self.heartbeat_at:
             return f"{shown(self.lease_owner)}, last heard {ago_text(self.heartbeat_at)}"
         if self.state != self.State.QUEUED:
             return ""
         if later := self.later_text():
             return later
-        if self.heartbeat_at:
-            return f"waits to go on, last worked on {ago_text(self.heartbeat_at)}{self._why(turn_is_told)}"
+        if worked_at := max(filter(None, (self.heartbeat_at, worked_at)), default=None):
+            return f"waits to go on, last worked on {ago_text(worked_at)}{self._why(turn_is_told)}"
         return self.turn_text(WAITING_SECONDS, turn_is_told=turn_is_told)
 
     def busy_text(self) -> str:
