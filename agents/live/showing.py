@@ -81,10 +81,8 @@ class ShownGoal:
 
     @property
     def split(self) -> str:
-        """The split that its pages belong to."""
-        if self.environment == "sample-sites":
-            return conversations()[self.task].split
-        return Split.TRAIN if self.environment in FREE else Split.DEV
+        """The split that its pages belong to: that of a recorded conversation, else train, as it is shown to teach."""
+        return conversations()[self.task].split if self.environment == "sample-sites" else Split.TRAIN
 
     def kept(self, project: Project) -> Conversation:
         """The stored goal, made where it is not there yet. Raises ValueError."""

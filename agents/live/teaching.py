@@ -13,9 +13,9 @@ from agents.live.demonstrating import step_record
 from agents.models import Trajectory
 from agents.types import Action
 from annotations.corpus.store import ConversationStore
-from annotations.datasets.miniwob_demos import DOMAIN, split_of
+from annotations.datasets.miniwob_demos import DOMAIN
 from annotations.datasets.records import ConversationRecord, StepRecord, TurnRecord
-from annotations.models import Dataset, Turn
+from annotations.models import Dataset, Split, Turn
 
 FORMAT = "jsonl"
 CORRECTED, DEMONSTRATED = "human correction", "human demonstration"  # of an agent's way; from the first step on
@@ -63,8 +63,8 @@ def _record(turns: Sequence[TaughtTurn], trajectory: Trajectory) -> Conversation
     _, name = trajectory.shown_in
     place = (website.name, website.domain, website.subdomain)
     is_miniwob = trajectory.run.dataset.live["environment"] == DOMAIN
-    # What is done for a hidden conversation's goal has its split; tasks of MiniWoB++ have that of their demonstrations.
-    split = split_of(goal.extra["task"], name) if is_miniwob else goal.split
+    # What people show is to be learned, where no recorded conversation or hidden goal keeps it in its own split.
+    split = Split.TRAIN if is_miniwob and not goal.split.startswith("test") else goal.split
     people = sorted({one.person for turn in turns for one in turn.actions if one.person})
     is_whole = all(one.person for turn in turns for one in turn.actions)
     source = DEMONSTRATED if is_whole else CORRECTED

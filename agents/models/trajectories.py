@@ -198,13 +198,13 @@ class Trajectory(models.Model):
         return f"{self.run.dataset.name[:90]}-shown", f"{self.conversation.source_id}-shown-{self.pk}"
 
     def kept(self) -> dict[str, str] | None:
-        """Where what people have shown in it is kept as a demonstration: {dataset, url}; None while it is under way."""
+        """Where what people have shown in it is kept: {dataset, split, url}; None while it is under way."""
         if not self.run.dataset.is_live or self.state != self.State.DONE:
             return None
-        dataset, source_id = self.shown_in
-        kept = Conversation.objects.filter(dataset__name=dataset, dataset__project=self.run.dataset.project_id)
-        found = kept.filter(source_id=source_id).first()
-        return {"dataset": dataset, "url": reverse("conversation", args=[found.pk])} if found else None
+        (dataset, name), project = self.shown_in, self.run.dataset.project_id
+        found = Conversation.objects.filter(dataset__name=dataset, dataset__project=project, source_id=name).first()
+        url = reverse("conversation", args=[found.pk]) if found else ""
+        return {"dataset": dataset, "split": found.split, "url": url} if found else None
 
     def hear_answer(self, words: str) -> None:
         """The user answers its last step, which asked."""

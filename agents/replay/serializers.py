@@ -83,7 +83,7 @@ class TrajectoryStepsSerializer(serializers.Serializer):
     )
     held = serializers.DictField(allow_null=True, help_text="The risky action that waits for a person.")
     drive = serializers.DictField(allow_null=True, help_text="Who keeps the agent from going on, and its window.")
-    kept = serializers.DictField(allow_null=True, help_text="The demonstration that people's steps are kept as.")
+    kept = serializers.DictField(allow_null=True, help_text="Where what people showed is kept: dataset, split, url.")
 
 
 @extend_schema_field({"type": "array", "items": {"type": "object"}})

@@ -15,8 +15,9 @@ from agents.models import driving as driving_rows
 from agents.training.kinds.grounded import examples
 from agents.training.samples.rows import SplitRows
 from agents.types import Observation
+from annotations.datasets.miniwob_demos import split_of
 from annotations.jobs import stopping
-from annotations.models import Dataset, Step
+from annotations.models import Conversation, Dataset, Step
 from evaluation.models import Score, Study
 from evaluation.studies.running import create_study, run_inline
 from tests import factories
@@ -77,10 +78,14 @@ def played(miniwob, monkeypatch) -> Callable[..., list[TrajectoryStep]]:
     """`played(task, does)`: the steps of one episode which a person takes over before its first decision."""
 
     def play(
-        task: str, does: Callable[[Person], None], pipeline: OraclePipeline | None = None, state: str = "driven"
+        task: str,
+        does: Callable[[Person], None],
+        pipeline: OraclePipeline | None = None,
+        state: str = "driven",
+        split: str = "dev",
     ) -> list[TrajectoryStep]:
         goals = new_goals(factories.make_project(), "goals", "miniwob", steps=6)
-        LiveGoals(goals, miniwob).add([task], range(1))
+        LiveGoals(goals, miniwob).add([task], range(1), split=split)
         play_oracles(monkeypatch, pipeline or OraclePipeline())
         settings = {"act.guard": "policy", "act.guard_seconds": "60"}
         study = create_study(user=None, dataset=goals, recipes=["grounded"], publish=False, overrides=settings)
@@ -259,14 +264,26 @@ def test_what_a_person_showed_is_a_demonstration_that_training_takes(played) -> 
         ("TYPE", steps[1].value, "ada", 1),
         ("CLICK", "", "agent", 0),
     ]
-    conversation.split = "train"
-    conversation.save()
     learned = list(examples(SplitRows(demonstrated, "train")))
     assert [(one.step.action.operation, one.step.action.value) for one in learned] == [
         ("TYPE", row.value) for row in rows[:2]
     ]
     found = {metric.metric: metric.value for metric in Score.objects.filter(preset="corrected")}
     assert found["human_share"] == pytest.approx(2 / 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("split", "kept"), [("dev", "train"), ("test_task", "test_task")])
+def test_what_is_shown_of_a_goal_is_for_training_unless_it_is_a_test(played, split: str, kept: str) -> None:
+    """The task lies in a test split of recorded demonstrations, which says nothing of what is shown."""
+    assert split_of("click-test-2", "click-test-2-0") == "test_website"
+
+    def shows(person: Person) -> None:
+        names = person.window(1)["names"]
+        person.do("CLICK", next(node for node, name in names if name.endswith("ONE")))
+
+    assert played("click-test-2", shows, split=split)[-1].reward == 1.0
+    assert Conversation.objects.get(dataset__name="goals-shown").split == kept
 
 
 @pytest.mark.slow

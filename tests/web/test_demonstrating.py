@@ -119,6 +119,7 @@ def test_what_is_begun_is_an_episode_that_its_maker_drives(project: Project) -> 
     drive = Drive.objects.get(trajectory=found)
     assert (drive.person, drive.state, drive.shows, drive.words) == (ada, "driven", True, "ada shows it")
     assert (found.run.recipe_name, found.conversation.extra) == ("person", {"task": "click-test", "seed": 3})
+    assert found.conversation.split == "train", "it is shown to teach"
     assert Shard.objects.get(run=found.run).is_watched, "it goes before studies that wait"
     assert Study.objects.get().name == "Shown by ada: click-test-3"
     end_all()
@@ -194,6 +195,11 @@ def test_the_page_is_for_those_who_may_review_and_keeps_what_was_chosen(project:
     assert "click-test" in ada.get("/demonstrate/").content.decode()
     page = ada.get("/demonstrate/?environment=sample-sites-free").content.decode()
     assert "What is to be done" in page
+    assert "It is kept in the train split" in page
+    page = ada.get("/demonstrate/?environment=sample-sites").content.decode()
+    hidden = next(name for name, goals in conversations().items() if goals.split == "test_task")
+    assert f"{hidden} (test_task)</option>" in page
+    assert "It is kept in the split of the recorded conversation" in page
     wrong = {"project": project.pk, "environment": "sample-sites-free", "task": "nordline", "seed": "x", "words": "Go."}
     answer = ada.post("/demonstrate/", wrong).content.decode()
     assert 'value="Go."' in answer

@@ -34,6 +34,7 @@ def begin(page: Page, app_server, where: str, what: str, words: str = "") -> Non
     page.locator("#id_task").select_option(what)
     if words:
         page.get_by_label("What is to be done").fill(words)
+    expect(page.locator("#show-form")).to_contain_text("It is kept in the train split, which trainings take.")
     page.get_by_role("button", name="Begin").click()
     expect(page.locator("#drive")).to_contain_text("You show it")
     expect(page.locator("#drive")).to_contain_text("as soon as a worker has opened the page")
@@ -58,6 +59,7 @@ def kept(page: Page) -> Conversation:
     expect(page.locator("#live")).to_have_text("finished", timeout=30_000)
     link = page.locator("#drive a")
     expect(link).to_contain_text("Kept as a demonstration in ")
+    expect(page.locator("#drive")).to_contain_text("in its train split, which trainings take")
     found = Conversation.objects.get(dataset__name=link.inner_text().removeprefix("Kept as a demonstration in "))
     link.click()
     expect(page).to_have_url(re.compile(rf"/conversations/{found.pk}/$"))
@@ -82,7 +84,6 @@ def test_a_task_is_shown_from_its_first_page_and_training_takes_it(app_server, p
     steps = Step.objects.filter(turn__conversation=shown).order_by("index")
     assert [(step.operation, step.targets.count()) for step in steps] == [("TYPE", 1), ("CLICK", 1)]
     assert shown.turns.get().instruction == words
-    Conversation.objects.filter(pk=shown.pk).update(split="train")
     learned = examples(SplitRows(shown.dataset, "train"))
     assert [(one.step.action.operation, one.step.action.value) for one in learned] == [
         ("TYPE", words.split('"')[1]),

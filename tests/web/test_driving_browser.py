@@ -15,7 +15,7 @@ from agents.live.goals import LiveGoals, new_goals
 from agents.models import Drive, Trajectory, TrajectoryStep
 from agents.training.kinds.grounded import examples
 from agents.training.samples.rows import SplitRows
-from annotations.models import Conversation, Dataset, Role, Step
+from annotations.models import Dataset, Role, Step
 from evaluation.models import Study
 from evaluation.studies.running import create_study
 from tests import factories
@@ -129,7 +129,6 @@ def test_what_is_shown_in_a_take_over_is_trained_on(
     page.get_by_role("link", name="Kept as a demonstration in goals-shown").click()
     expect(page.locator("main")).to_contain_text(said[1])
 
-    Conversation.objects.filter(dataset__name="goals-shown").update(split="train")
     learned = list(examples(SplitRows(Dataset.objects.get(name="goals-shown"), "train")))
     assert [(one.step.action.operation, one.step.action.value) for one in learned] == [("TYPE", said[1])], (
         "the agent's two steps are left out"

@@ -45,7 +45,7 @@ class ShowForm(forms.Form):
             tasks = shown_tasks(environment)
         except NoSuchTask as error:
             tasks, self.problem = [], str(error)
-        choice_field(self, "task").choices = [(name, name) for name in tasks]
+        choice_field(self, "task").choices = [(name, self._named(environment, name)) for name in tasks]
         self.fields["task"].label = {"miniwob": "Task", "sample-sites": "Conversation"}.get(environment, "Website")
         if environment in OPEN:
             begins = ", ".join(tasks)
@@ -54,6 +54,10 @@ class ShowForm(forms.Form):
         if environment not in FREE:
             del self.fields["words"]
         self.initial = {"environment": environment, **self.initial}
+
+    def _named(self, environment: str, task: str) -> str:
+        """A task as it is offered: a recorded conversation with its split, which what is shown of it keeps."""
+        return f"{task} ({ShownGoal(environment, task).split})" if environment == "sample-sites" else task
 
 
 def demonstrate(request: HttpRequest) -> HttpResponse:

@@ -22,7 +22,7 @@ import { RemoteWindow } from "./window.js";
  *   is_acting: boolean,
  * }} Drive
  */
-/** @typedef {{dataset: string, url: string}} Kept */
+/** @typedef {{dataset: string, split: string, url: string}} Kept */
 /**
  * `again`: where the conversation is begun anew; "" for who may not.
  * @typedef {{
@@ -173,9 +173,7 @@ export class DriveBar {
     this.bar.replaceChildren(
       make("i.dot", { "data-driver": state }),
       make("b", {}, this.#who(episode)),
-      kept && !grows
-        ? make("a.link.clip", { href: kept.url, title: kept.dataset }, `Kept as a demonstration in ${kept.dataset}`)
-        : make("span.muted.clip", { title: more }, more),
+      ...(kept && !grows ? this.#keptIn(kept) : [make("span.muted.clip", { title: more }, more)]),
       make("span.grow"),
       make("span.faint", {}, share),
       ...(this.left ? [this.left] : []),
@@ -183,6 +181,15 @@ export class DriveBar {
       ...(lost && this.options.again ? [this.#beginAgain()] : []),
     );
     this.#left();
+  }
+
+  /** Where it is kept, and whether trainings take it there. @param {Kept} kept */
+  #keptIn({ dataset, split, url }) {
+    const said = `in its ${split} split, which trainings ${split === "train" ? "take" : "leave out"}`;
+    return [
+      make("a.link.clip", { href: url, title: dataset }, `Kept as a demonstration in ${dataset}`),
+      make("span.muted.clip", { title: said }, said),
+    ];
   }
 
   #buttons() {
