@@ -234,3 +234,12 @@ def test_a_value_that_nobody_would_say_any_more_is_asked_about(conversation: Con
     desk = WordingDesk(TurnCorrection.objects.ask(second(conversation), people(conversation)[0], "Too long."))
     assert desk.doubts("Search for shoes") == ["The steps enter “red shoes”, which no turn up to here would say."]
     assert desk.doubts("Search red shoes") == []
+
+
+def test_what_a_turn_says_no_more_is_asked_about(conversation: Conversation) -> None:
+    turn = second(conversation)
+    Turn.objects.filter(pk=turn.pk).update(instruction="Put two Drizzle Shells in rust into the basket and book it")
+    desk = WordingDesk(TurnCorrection.objects.ask(second(conversation), people(conversation)[0], "Too long."))
+    (doubt,) = desk.doubts("Put Drizzle Shells in rust into the basket and book it")
+    assert doubt == "The new words lack “two”, which the turn says now."
+    assert desk.doubts("Put 2 Drizzle Shells in rust into the basket, then book it") == []

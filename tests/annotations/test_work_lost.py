@@ -90,3 +90,20 @@ def test_one_word_that_another_part_has_doubles_nothing() -> None:
     assert (
         states("Put four mugs into the basket and checkout there", "Put four mugs into the basket", "checkout")[0] == ""
     )
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("Put two Drizzle Shells in the basket", "Put 2 Drizzle Shells in the basket"),
+        ("Leave on 28 May", "Leave on May 28th"),
+        ("Stay for three nights", "Stay for 3 nights"),
+        ("Begin at 17:00", "Begin at 5 pm"),
+        ("Wait 40 minutes", "Wait forty minutes"),
+    ],
+)
+def test_a_number_in_another_form_is_not_lost(source: str, said: str) -> None:
+    task = RecordedTask(source, (1,))
+    assert check_lost([task], [PartText(1, said, "", [])]) == []
+    without = " ".join(word for word in source.split() if word not in ("two", "28", "three", "17:00", "40"))
+    assert check_lost([task], [PartText(1, f"{without} BR-7QK2M", "", [])]) != [], "the opposite"

@@ -46,6 +46,22 @@ def test_another_wording_is_not(source: str, text: str) -> None:
     assert AskedFor([source]).lacks(text) == ""
 
 
+@pytest.mark.parametrize(
+    ("source", "text", "word"),
+    [
+        ("Find trains from Dunmere to Lindale", "Find trains from Lindale to Dunmere", "from"),
+        ("Arrive before Friday", "Arrive after Friday", "after"),
+        ("Pay it into my account", "Pay it into your account", "your"),
+        ("Swap the old boots", "Swap the new boots", "new"),
+    ],
+)
+def test_two_places_or_sides_are_not_exchanged(source: str, text: str, word: str) -> None:
+    """All words are the source's."""
+    assert AskedFor([source]).lacks(text) == f"It says “{word}”, which no instruction of the source does."
+    assert AskedFor([source]).lacks(source) == ""
+    assert AskedFor([source, text]).lacks(text) == "", "where another task asks for that"
+
+
 def test_what_a_step_presses_may_be_said() -> None:
     assert "pay" in AskedFor([SHOP]).lacks("Use the voucher RAIN10 and pay")
     assert AskedFor([SHOP], pressed=["[button]  Pay now -> CLICK"]).lacks("Use the voucher RAIN10 and pay") == ""

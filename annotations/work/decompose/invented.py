@@ -14,7 +14,7 @@ from itertools import pairwise
 from annotations.text.alike_words import SaidWords, Word, alike, informative, placed_words
 from annotations.text.stop_words import NOT_INFORMATIVE
 from annotations.work.decompose.clauses import REQUESTS, clause_spans
-from annotations.work.decompose.lost import NUMBERS, negations
+from annotations.work.decompose.lost import NUMBERS, negations, numbers_in
 from annotations.work.decompose.spoken import in_order
 from annotations.work.decompose.turned import Directions
 
@@ -28,7 +28,6 @@ FILLERS = frozenset("after again before either else further here instead more on
 _WHOLE = re.compile(r"[0-9]{1,4}")
 SAYS = "It says “{}”, which no instruction of the source does."
 INVISIBLE = re.compile("[\u200b\u2060\ufeff]")
-_DIGITS = re.compile(r"\d{1,18}")  # of longer numbers, which texts may hold, one piece after the other
 _HALF_DAY = re.compile(r"\d ?[ap]\.?m\b", re.IGNORECASE)
 
 
@@ -70,8 +69,9 @@ class AskedFor:
 
     def new_words(self, text: str) -> list[str]:
         """The words that say something, other than what is to be done with it, which neither the source nor what the
-        steps are called says: too many to ask about, and too few to pass unseen."""
-        words = (word for word in informative(text) if not _is_filler(word) and word.key not in REQUESTS)
+        steps are called says: too many to ask about, and too few to pass unseen. Numbers are asked about by `lacks`."""
+        wanted = (word for word in informative(text) if not _is_filler(word) and word.key not in REQUESTS)
+        words = [word for word in wanted if not word.key.isdigit()]
         return [word.text for word in words if word.key not in self._said and word.key not in self._named]
 
     def _other_count(self, text: str) -> str:
@@ -111,7 +111,7 @@ class AskedFor:
 
     @cached_property
     def _counted(self) -> frozenset[int]:
-        return frozenset(number for one in self._known for number, _ in _numbers(one))
+        return frozenset(number for one in self._known for number, _ in numbers_in(one))
 
     @cached_property
     def _tells_half_days(self) -> bool:
@@ -120,7 +120,7 @@ class AskedFor:
     def _other_number(self, text: str) -> str:
         """A number that is not known, as written; those of a clock may be told by halves of a day."""
         apart = (0, 12, -12) if self._tells_half_days or _HALF_DAY.search(text) else (0,)
-        return next((said for n, said in _numbers(text) if not any(n + one in self._counted for one in apart)), "")
+        return next((said for n, said in numbers_in(text) if not any(n + one in self._counted for one in apart)), "")
 
     def _other_name(self, text: str) -> str:
         """A word with a capital letter within a sentence that is not known, as a whole or by all of its pieces."""
@@ -157,24 +157,12 @@ def _pieces(word: Word) -> tuple[Word, ...]:
     return placed_words(word.text.replace("-", " "))
 
 
-def _numbers(text: str) -> list[tuple[int, str]]:
-    """The numbers of a text with the words that say them; without the zeros of a full hour."""
-    found = [(number, one[0]) for one in _DIGITS.finditer(text) if (number := int(one[0]))]
-    return found + [(NUMBERS.index(word.key), word.text) for word in placed_words(text) if word.key in NUMBERS]
-
-
 def _counts(text: str) -> list[tuple[int, str, str]]:
     """The whole numbers that stand before a word that says something: number, word, and both as written."""
     telling = {word.start for word in informative(text)}
     found: list[tuple[int, str, str]] = []
     for first, word in pairwise(placed_words(text)):
-        number = (
-            NUMBERS.index(first.key)
-            if first.key in NUMBERS
-            else int(first.key)
-            if _WHOLE.fullmatch(first.key)
-            else None
-        )
+        number = NUMBERS[first.key] if first.key in NUMBERS else int(first.key) if _WHOLE.fullmatch(first.key) else None
         if number is not None and word.start in telling and word.key.isalpha() and word.start == first.end + 1:
             found.append((number, word.key, text[first.start : word.end]))
     return found

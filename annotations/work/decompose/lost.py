@@ -5,6 +5,7 @@ words in a row, a number, a name, what a step presses, and a "not". Clauses that
 (`clauses.py`).
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from annotations.edits.warned import PartText, Warned
@@ -14,7 +15,16 @@ from annotations.work.decompose.spoken import UNSPACED, said_share
 
 LOST = "lost"  # the code of such a warning
 RUN = 2  # words that stand one after the other, from which none is left out by another wording
-NUMBERS = "zero . two three four five six seven eight nine ten eleven twelve".split()  # "one" stands for things, too
+# As words; "one" stands for things, too.
+NUMBERS = {
+    word: number
+    for number, word in enumerate(
+        "zero . two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+        "eighteen nineteen twenty".split()
+    )
+} | {word: 10 * tens for tens, word in enumerate("thirty forty fifty sixty seventy eighty ninety".split(), 3)}
+_DIGITS = re.compile(r"\d{1,18}")  # of longer numbers, which texts may hold, one piece after the other
+_NUMBER = re.compile(r"(?P<number>\d{1,4})(?:st|nd|rd|th|am|pm|(?P<hour>[:.]00))?")
 NEGATIONS = frozenset("not no never none nobody nothing neither nor without cannot except unless".split())
 
 
@@ -37,14 +47,14 @@ def negations(words: Sequence[Word]) -> int:
 
 
 def _lost(task: str, words: Sequence[Word], named: SaidWords) -> Iterator[str]:
-    said = SaidWords(words)
+    said, counted = SaidWords(words), {number for word in words for number in _counted(word)}
     for start, end in clause_spans(task):
         clause = task[start:end]
         if said_share(clause, said) < SAID:
             continue  # nobody asks for it: told as such
         run: list[Word] = []
         for word in [*informative(clause), None]:
-            if word is not None and word.key not in said:
+            if word is not None and word.key not in said and not counted & _counted(word):
                 run.append(word)
                 continue
             if len(run) >= RUN or any(_matters(one, clause, named) for one in run):
@@ -52,6 +62,23 @@ def _lost(task: str, words: Sequence[Word], named: SaidWords) -> Iterator[str]:
             run = []
     if negations(placed_words(task)) > negations(words):
         yield "not"
+
+
+def _counted(word: Word) -> set[int]:
+    """The number that a word is, in digits or not, as an ordinal, too; of a full hour both of a day."""
+    if word.key in NUMBERS:
+        return {NUMBERS[word.key]}
+    found = _NUMBER.fullmatch(word.key)
+    if found is None:
+        return set()
+    number = int(found["number"])
+    return {number, number - 12, number + 12} if found["hour"] else {number}
+
+
+def numbers_in(text: str) -> list[tuple[int, str]]:
+    """The numbers of a text, in digits or not, with what says them; without the zeros of a full hour."""
+    found = [(number, one[0]) for one in _DIGITS.finditer(text) if (number := int(one[0]))]
+    return found + [(NUMBERS[word.key], word.text) for word in placed_words(text) if word.key in NUMBERS]
 
 
 def _matters(word: Word, clause: str, named: SaidWords) -> bool:

@@ -18,7 +18,11 @@ _OPPOSITES = (
     "smallest largest, smallest biggest, shortest longest, fewest most, minimum maximum, least most, "
     "ascending descending, departure arrival, departing arriving, leaving arriving"
 )
-_OF_NUMBERS = "under over, below above, before after, until from, less more, fewer more, most least, maximum minimum"
+# Before the same word, such as a number or a place.
+_BEFORE_A_WORD = (
+    "under over, below above, before after, until from, to from, into from, less more, fewer more, most least, "
+    "maximum minimum, old new, my your"
+)
 # What cannot be undone, and what else asks for it in other words.
 CANNOT_BE_UNDONE: tuple[tuple[frozenset[str], frozenset[str]], ...] = (
     (frozenset("pay buy purchase order book reserve rent hire donate subscribe".split()), frozenset()),
@@ -44,7 +48,7 @@ def _both_ways(pairs: str) -> dict[str, set[str]]:
     return found
 
 
-OPPOSITES, OF_NUMBERS = _both_ways(_OPPOSITES), _both_ways(_OF_NUMBERS)
+OPPOSITES, BEFORE_A_WORD = _both_ways(_OPPOSITES), _both_ways(_BEFORE_A_WORD)
 
 
 class Directions:
@@ -65,8 +69,8 @@ class Directions:
     def _turned(self, text: str, words: Sequence[Word], may_refer: bool) -> Iterator[str]:
         new = [word for word in words if word.key not in self._said]
         yield from (word.text for word in new if any(one in self._said for one in OPPOSITES.get(word.key, ())))
-        for bound, number in _bounds(words):
-            if (bound, number) not in self._bounds and any((one, number) in self._bounds for one in OF_NUMBERS[bound]):
+        for bound, what in _bounds(words):
+            if (bound, what) not in self._bounds and any((one, what) in self._bounds for one in BEFORE_A_WORD[bound]):
                 yield next(word.text for word in words if word.key == bound)
         if not may_refer and not any(one in self._said for one in CHOOSING):
             yield from (word.text for word in new if word.key in CHOOSING)
@@ -85,8 +89,8 @@ class Directions:
 
 
 def _bounds(words: Sequence[Word]) -> list[tuple[str, str]]:
-    """The words that bound a number, with the number ("under £150")."""
-    return [(a.key, b.key) for a, b in pairwise(words) if a.key in OF_NUMBERS and b.key[:1].isdigit()]
+    """The words that have an opposite, with the word that they stand before ("under £150", "from Lindale")."""
+    return [(a.key, b.key) for a, b in pairwise(words) if a.key in BEFORE_A_WORD]
 
 
 def _takes_out(words: Sequence[Word]) -> int:
