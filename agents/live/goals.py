@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
+from urllib.parse import urlsplit
 
 from agents.environments.protocol import Environment, EpisodeStart
 from agents.live.chosen_users import ChosenUser
@@ -28,7 +29,10 @@ def new_goals(
     talker: ChosenUser | None = None,
 ) -> Dataset:
     """A stored dataset without goals, or the one of that name. ValueError where that one is of another kind, or another
-    project's, of which nothing else is told. `talker`: the user, where it is a language model."""
+    project's, of which nothing else is told; and for a name that no page can have. `talker`: the user, where it is a
+    language model."""
+    if not re.fullmatch("[-a-zA-Z0-9_]+", name):
+        raise ValueError(f"the name of a dataset has letters, digits, hyphens and underscores alone, not {name!r}")
     user = talker.kept(environment, project) if talker else None
     limits = goal_fields(environment, steps, seconds, user)
     fields: dict[str, Any] = {"project": project, "source_format": FORMAT, **limits}
@@ -136,9 +140,15 @@ def source_id(task: str, seed: int) -> str:
 
 
 def goals_name(environment: str, said: str, seeds: Sequence[int], talker: ChosenUser | None = None) -> str:
-    """ "miniwob-all-0-49": what such goals are called where nobody chooses a name."""
-    by = f"-user-{re.sub('[^a-z0-9]+', '-', talker.connection.casefold()).strip('-')}" if talker else ""
-    return f"{environment}-{said}-{seeds[0]}-{seeds[-1]}{by}"
+    """ "miniwob-all-0-49", of an address "open-web-example-org-0-9": what such goals are called where nobody chooses a
+    name, in what the address of a page can have."""
+    host = urlsplit(said.split()[0]).netloc
+    by = f"-user-{_plain(talker.connection)}" if talker else ""
+    return _plain(f"{environment}-{host or said}-{seeds[0]}-{seeds[-1]}{by}")
+
+
+def _plain(text: str) -> str:
+    return re.sub("[^a-z0-9_]+", "-", text.casefold()).strip("-")
 
 
 def told_tasks(known: Iterable[str], said: Sequence[str], sets: Mapping[str, Sequence[str]]) -> list[str]:

@@ -33,9 +33,10 @@ class WantedGoals:
 
     def dataset(self) -> Dataset:
         """Where they are, or will be. ValueError where other goals are there, too."""
-        name = self.name or goals_name(self.environment, self.said, self.seeds, self.talker)[:100]
-        found = new_goals(self.project, name, self.environment, self.steps, self.seconds, self.talker)
         wanted = {source_id(*one) for one in product(self.tasks, self.seeds)}
+        stem = goals_name(self.environment, self.said, self.seeds, self.talker)[:90]  # a number may follow
+        name = self.name or self.project.datasets.name_holding(stem, wanted)
+        found = new_goals(self.project, name, self.environment, self.steps, self.seconds, self.talker)
         if found.conversations.exclude(source_id__in=wanted).exists():
             raise ValueError(f"{found} has other goals too: choose another name with --dataset")
         return found

@@ -79,6 +79,14 @@ class DatasetQuerySet(models.QuerySet["Dataset"]):
         names = (stem, *(f"{stem}-{number}" for number in range(2, len(taken) + 3)))
         return next(name for name in names if name not in taken)
 
+    def name_holding(self, stem: str, source_ids: Collection[str]) -> str:
+        """The name of the dataset among these that is called by the stem, with or without a number, and has no other
+        conversations than those; a new one where there is none."""
+        for dataset in self.filter(name__regex=f"^{stem}(-[0-9]+)?$").order_by("pk"):
+            if not dataset.conversations.exclude(source_id__in=source_ids).exists():
+                return dataset.name
+        return Dataset.objects.free_name(stem)
+
     def counted(self) -> Self:
         """Datasets with `conversation_count`, `turn_count` and `step_count`."""
         here = {"dataset": OuterRef("pk")}
