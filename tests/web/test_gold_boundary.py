@@ -196,6 +196,7 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
         "trajectory": keys("Trajectory"),
         "trajectory-reviews": keys("Trajectory"),
         "trajectory-ask": keys("Trajectory"),
+        "converse-again": keys("Trajectory"),
         "review-queue": keys("ReviewQueue"),
         "review-queue-next": keys("ReviewQueue"),
         "review-reasons": [{"slug": world.project.slug}],
