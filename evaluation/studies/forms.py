@@ -40,6 +40,11 @@ def settings_in(text: str) -> dict[str, str]:
     return {key: value.strip() for key, value in settings_given(lines).items()}
 
 
+NOTHING_TO_DECIDE = (
+    "No study runs on %(value)s: it has no conversation with steps, people typed it, or it is not one of yours."
+)
+
+
 def at_hand(user: User, datasets: QuerySet[Dataset]) -> str:
     """The name of the dataset that is preselected: that of the last run the user may see, else the first imported; ""
     where there is none."""
@@ -66,7 +71,7 @@ class StudyForm(forms.Form):
     """Starts a study: recipes × splits on one dataset. Recipes that cannot run are listed, and refused with the
     reason."""
 
-    dataset = forms.ChoiceField()
+    dataset = forms.ChoiceField(error_messages={"invalid_choice": NOTHING_TO_DECIDE})
     recipes = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple, error_messages=NO_RECIPE)
     splits = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple, required=False, help_text="None chosen: all conversations in one table."
