@@ -2,6 +2,7 @@
 worker comes back before all else."""
 
 import os
+import re
 import subprocess
 from dataclasses import replace
 from datetime import timedelta
@@ -161,19 +162,27 @@ def test_who_looks_at_it_is_told_why_nothing_happens(talked: Shard, other: Run) 
     drive = Drive.objects.get()
     drive = Drive.objects.take(drive.trajectory, drive.person, Drive.State.PAUSED)
     drive.say(str(drive.lease_token), "Wave again.")
-    assert waits() == "waiting for under 1 s: no worker runs: “make run” starts one"
+    check_waited(waits(), 0, ": no worker runs: “make run” starts one")
     registry.tell("gpu@here", ("gpu",), 1)
     Shard.objects.claim(other.shards.get().pk)
     said_for(12)
     study = Study.objects.latest("pk")
     busy = f"the only worker is busy with the study “{study.name}”, which makes way after what is at hand"
-    assert waits() == f"waiting for 12 s: {busy}; one more worker would begin at once (GPU_PROCESSES)"
+    check_waited(waits(), 12, f": {busy}; one more worker would begin at once (GPU_PROCESSES)")
     shard = Shard.objects.claim(talked.pk)
     assert waits() == ""
     shard.tell("loading models")
-    assert waits() == "waiting for 12 s: its worker is loading models"
+    check_waited(waits(), 12, ": its worker is loading models")
     shard.tell("acting in 1 browser", loaded=True)
     assert waits() == "", "a worker has it"
+
+
+def check_waited(told: str, seconds: int, why: str = "") -> None:
+    """It waits for so many seconds, and for as many more as a busy machine takes to ask."""
+    found = re.fullmatch(r"waiting for (?:under 1|(\d+)) s(.*)", told)
+    assert found is not None, told
+    assert seconds <= int(found[1] or 0) < seconds + 20
+    assert found[2] == why
 
 
 def said_for(seconds: float) -> None:
@@ -188,13 +197,13 @@ def test_the_time_in_which_its_person_thinks_is_no_waiting(talked: Shard) -> Non
     drive = Drive.objects.take(drive.trajectory, drive.person, Drive.State.PAUSED)
     drive.say(str(drive.lease_token), "Wave again.")
     said_for(3)
-    assert Shard.objects.get(pk=talked.pk).waited_text() == "waiting for 3 s"
+    check_waited(Shard.objects.get(pk=talked.pk).waited_text(), 3)
     waited = {"waits": "turn", "until": Drive.later(), "stands_at": timezone.now(), "person": drive.person}
     Drive.objects.create(trajectory=drive.trajectory, **waited)
     said_for(4)
     assert last_asked(talked.run_id) == Drive.objects.earliest("pk").ended_at, "she thinks again"
     Drive.objects.filter(ended_at=None).update(until=timezone.now() - timedelta(seconds=2))
-    assert Shard.objects.get(pk=talked.pk).waited_text() == "waiting for 2 s", "a worker is to end it"
+    check_waited(Shard.objects.get(pk=talked.pk).waited_text(), 2)  # a worker is to end it
 
 
 def test_a_deed_that_waits_for_a_worker_is_told_from_when_it_was_done_though_the_page_was_loaded_again(
