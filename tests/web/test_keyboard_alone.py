@@ -173,6 +173,8 @@ def ask_for_other_words(keyboard: Page, app_server: AppServer, conversation: Con
     press(keyboard, "Control+a")
     keyboard.keyboard.type("Then do part two.")
     press(keyboard, "Escape p")
+    expect(keyboard.locator(".flash")).to_contain_text("Propose it once more")
+    press(keyboard, "p")
     expect(keyboard.locator("dl.facts")).to_contain_text("to verify")
 
 
@@ -180,6 +182,8 @@ def accept_other_words(keyboard: Page, app_server: AppServer) -> None:
     keyboard.goto(app_server.url("/annotate/"))
     follow(keyboard, "a[href='/corrections/']", "/corrections/$")
     follow(keyboard, f"a[href='/turn-corrections/{TurnCorrection.objects.get().pk}/']", r"/turn-corrections/\d+/$")
+    press(keyboard, "a")
+    expect(keyboard.locator(".flash")).to_contain_text("Accept it once more")
     press(keyboard, "a")
     expect(keyboard.locator("dl.facts")).to_contain_text("the next release has it")
 
