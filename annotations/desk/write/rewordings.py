@@ -1,12 +1,10 @@
 """What is doubtful about a correction of a turn's words: the checks of a decomposition, of a stored conversation."""
 
-from annotations.edits.warned import PartText
 from annotations.models import Step, Turn
 from annotations.text.alike_words import says
-from annotations.work.decompose.clauses import RecordedTask
 from annotations.work.decompose.cuts import ENTERING
 from annotations.work.decompose.invented import AskedFor
-from annotations.work.decompose.lost import check_lost
+from annotations.work.decompose.lost import left_out, words_of
 
 
 def doubts_of_wording(turn_id: int, instruction: str) -> list[str]:
@@ -26,6 +24,6 @@ def doubts_of_wording(turn_id: int, instruction: str) -> list[str]:
     now = [*(row.instruction for row in turns if row.index < turn.index), instruction]
     if lost := [value for value in gone if not any(says(text, value) for text in now)]:
         return found + [f"The steps enter “{value}”, which no turn up to here would say." for value in lost]
-    left_out = check_lost([RecordedTask(turn.instruction, (0,))], [PartText(0, instruction, "", [])], pressed)
-    told = (one.text.replace("No part says", "The new words lack") for one in left_out)
-    return found + [one.replace("the source does", "the turn says now") for one in told]
+    if words := left_out(turn.instruction, [instruction], words_of(pressed)):
+        found.append(f"The new words lack {words}, which the turn says now.")
+    return found

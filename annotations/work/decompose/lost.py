@@ -6,7 +6,7 @@ words in a row, a number, a name, what a step presses, and a "not". Clauses that
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from annotations.edits.warned import PartText, Warned
 from annotations.text.alike_words import SaidWords, Word, informative, is_name, placed_words
@@ -31,14 +31,24 @@ NEGATIONS = frozenset("not no never none nobody nothing neither nor without cann
 def check_lost(tasks: Sequence[RecordedTask], parts: Sequence[PartText], pressed: Sequence[str] = ()) -> list[Warned]:
     """Warn of what is lost of each task, at the first part that has steps of it. `pressed`: what the steps are
     called."""
-    by_step = {part.step: part.instruction for part in parts}
-    named = SaidWords(word for one in pressed for word in placed_words(one))
-    found: list[Warned] = []
+    by_step, named, found = {part.step: part.instruction for part in parts}, words_of(pressed), []
     for task in tasks:
-        words = [word for step in task.parts for word in placed_words(by_step.get(step, ""))]
-        if words and (lost := ", ".join(f"“{one}”" for one in _lost(task.instruction, words, named))):
+        said = [by_step.get(step, "") for step in task.parts]
+        if lost := left_out(task.instruction, said, named):
             found.append(Warned(task.parts[0], "instruction", LOST, f"No part says {lost}, which the source does."))
     return found
+
+
+def words_of(texts: Iterable[str]) -> SaidWords:
+    """The words of what steps are called, read once for all tasks."""
+    return SaidWords(word for text in texts for word in placed_words(text))
+
+
+def left_out(instruction: str, said: Iterable[str], named: SaidWords) -> str:
+    """What an instruction says and none of these texts does, quoted; "" where nothing is said instead of it. `named`:
+    words of what its steps are called."""
+    words = [word for text in said for word in placed_words(text)]
+    return ", ".join(f"“{one}”" for one in _lost(instruction, words, named)) if words else ""
 
 
 def negations(words: Sequence[Word]) -> int:
