@@ -211,6 +211,7 @@ def test_keys_walk_through_the_rows(app_server: AppServer, page: Page, sign_in, 
     page.locator("#people").get_by_role("link", name="3", exact=True).first.click()
     rows = page.locator("#places [data-row]")
     expect(rows).to_have_count(3)
+    expect(rows.nth(0)).to_have_attribute("tabindex", "-1")  # the keys are there
     page.keyboard.press("j")
     page.keyboard.press("j")
     expect(rows.nth(1).get_by_role("link")).to_be_focused()
