@@ -233,6 +233,6 @@ def make_one(keyboard: Page, app_server: AppServer) -> None:
     press(keyboard, "b")
     expect(keyboard.locator("#left")).to_contain_text(re.compile("All 2 decided"))
     press(keyboard, "Enter")
-    expect(keyboard.locator(".flash")).to_contain_text("Finish once more to pass it all the same")
+    expect(keyboard.locator(".flash")).to_contain_text("Make it one once more to pass it all the same")
     press(keyboard, "Enter")
     expect(keyboard.locator("#versions")).to_have_count(0)
