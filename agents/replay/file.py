@@ -161,6 +161,7 @@ def _step_in_file(told: dict[str, Any]) -> dict[str, Any]:
         "instruction": told["instruction"],
         "action": told["action_repr"] or " ".join(filter(None, (told["operation"], told["value"]))),
         "gold": gold,
+        "before": told["before"],
         "judged": " · ".join(told["verdict"]) if gold else "",
         "look": "" if not gold else "right" if told["success"] else "wrong",
         "error": told["error"],

@@ -72,7 +72,7 @@ def record_of(step: TrajectoryStep) -> dict[str, Any]:
     return {
         "verdict": step.verdict(targets, step.ranked_count),
         "corrections": _corrections(step.step_id, step.created_at) if step.step_id else [],
-        "before": _before(step.step_id, step.created_at) if step.step_id else {},
+        "before": stood_then(step.step_id, step.created_at) if step.step_id else {},
         "candidates": step.ranking(),
         "candidate_total": step.ranked_count,
         "marks": [mark.message() for mark in step.marks(targets)],
@@ -164,7 +164,7 @@ def _corrections(step: int, stored_at: datetime) -> list[dict[str, Any]]:
     ]
 
 
-def _before(step: int, stored_at: datetime) -> dict[str, str]:
+def stood_then(step: int, stored_at: datetime) -> dict[str, str]:
     """What was corrected since the agent decided, as it was then: `gold`, by which it is judged here, and the
     `instruction` that it was told, with what is said `now`."""
     gold = Correction.objects.gold_at(step, stored_at)

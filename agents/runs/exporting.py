@@ -6,18 +6,20 @@ from collections.abc import Iterator
 from agents.models import Run, Trajectory
 from agents.replay import rows as replay_rows
 from annotations.access.rules import Rights
+from annotations.corpus.wordings import EarlierWords
 
 BATCH = 50  # trajectories read at a time; their steps are read one trajectory at a time
 RECORDED = (
     *("seq", "call_index", "candidate_ids", "candidate_scores", "calls", "prompt_tokens", "completion_tokens"),
-    *("error", "trace", "branches"),
+    *("error", "trace", "branches", "step", "created_at"),
 )
 
 
 def trajectory_lines(run: Run, rights: Rights) -> Iterator[bytes]:
     """The run's trajectories in order of their conversations' ids; constant memory.
 
-    A step is what the replay page reads, and what the stages recorded; where gold is hidden, its place.
+    A step is what the replay page reads, and what the stages recorded; where gold is hidden, its place. `before`: what
+    was corrected since the agent decided, as it was then.
     """
     last = 0
     rows = run.trajectories.select_related("run__dataset", "conversation").order_by("conversation_id")
@@ -31,9 +33,13 @@ def _line(trajectory: Trajectory, rights: Rights) -> bytes:
     conversation = trajectory.conversation
     hidden = not rights.sees_gold(trajectory.run.dataset.project_id, conversation.split)
     recorded = {row.pop("seq"): row for row in trajectory.steps.values(*RECORDED)}
-    steps = []
+    steps, words = [], EarlierWords([conversation.pk])
+    former = set(trajectory.steps.judged_by_former_gold().values_list("seq", flat=True))
     for row in replay_rows.rows(trajectory, gold=not hidden):
         extra = recorded.get(row["seq"], {})  # a step decided since is in the next export
+        step, at = extra.pop("step", None), extra.pop("created_at", None)
+        is_corrected = step and (row["seq"] in former or words.at(step, at) is not None)
+        extra["before"] = replay_rows.stood_then(step, at) if is_corrected and not hidden else {}
         steps.append(row | (dict.fromkeys(extra) if hidden else extra))
     line = {
         "trajectory": trajectory.pk,

@@ -1,11 +1,14 @@
 """Pages that show stored judgements say where gold or words were corrected since, with what stood there then."""
 
+import json
 import re
 
 import pytest
 from django.test import Client
 
-from agents.models import Trajectory
+from agents.models import Run, Trajectory
+from agents.runs.exporting import trajectory_lines
+from annotations.access import rules
 from annotations.corpus.correct.correcting import CorrectionDesk
 from annotations.models import Correction, Role
 from evaluation.models import Study
@@ -86,6 +89,30 @@ def test_the_replay_says_what_stood_there_when_the_agent_decided(trajectory, rea
     assert reader.get(detail).json()["detail"]["before"] == told
     later = factories.make_trajectory(factories.make_run(trajectory.run.dataset), trajectory.conversation)
     assert reader.get(f"/trajectories/{later.pk}/steps/0/view/").json()["detail"]["before"] == {}
+
+
+def test_what_is_handed_out_says_it_too(trajectory) -> None:
+    """The lines of a run and the file of a replay showed today's words alone."""
+    reader = client_of(factories.make_user(Role.REVIEWER, trajectory.run.dataset.project))
+
+    def told() -> list[dict]:
+        (line,) = trajectory_lines(trajectory.run, rules.Rights(factories.make_superuser()))
+        return [step["before"] for step in json.loads(line)["steps"]]
+
+    was, said = (str(trajectory.steps.get(seq=0).step), trajectory.steps.get(seq=0).step.turn.instruction)
+    assert told() == [{}, {}, {}, {}]
+    assert "corrected since this run" not in source(reader.get(f"/trajectories/{trajectory.pk}/file/"))
+    correct(trajectory, 0)
+    reword(trajectory.steps.get(seq=0).step.turn, "Look for blue hats.")
+    words = {"instruction": said, "now": "Look for blue hats."}
+    assert told() == [{"gold": was} | words, words, {}, {}]
+    page = source(reader.get(f"/trajectories/{trajectory.pk}/file/"))
+    assert page.count(f"the agent was told “{said}”") == 2
+    assert page.count("the gold was TYPE “red shoes”") == 1
+    hidden = rules.Rights(factories.make_user(Role.READER, trajectory.run.dataset.project))
+    trajectory.conversation.__class__.objects.filter(pk=trajectory.conversation_id).update(split="test_task")
+    (line,) = trajectory_lines(Run.objects.get(pk=trajectory.run_id), hidden)
+    assert [step["before"] for step in json.loads(line)["steps"]] == [None] * 4
 
 
 def test_who_may_not_see_gold_is_told_nothing_of_it(reader, trajectory) -> None:
