@@ -6,7 +6,7 @@ lack is made.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from django.conf import settings
@@ -224,7 +224,8 @@ def act_live() -> Study | None:
         return None
     dataset = new_goals(project, PROGRAMS.dataset, "miniwob", LIVE_STEPS)
     store = ConversationStore(dataset)
-    records = [ShownGoal("miniwob", task, seed=0).record() for task in LIVE_TASKS]
+    goals = (ShownGoal("miniwob", task, seed=0).record() for task in LIVE_TASKS)
+    records = [replace(goal, split=PROGRAMS.splits[0]) for goal in goals]  # nobody shows them to teach
     store.store([(record, store.sha256(record)) for record in records])
     return _queue(PROGRAMS, dataset, manager)
 
