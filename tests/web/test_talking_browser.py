@@ -17,6 +17,10 @@ from evaluation.studies.taking_part.talking import talk
 from tests import factories
 
 pytestmark = pytest.mark.browser
+SCROLLS = """() => {
+  const {scrollHeight, clientHeight} = document.querySelector("#conversation");
+  return scrollHeight > clientHeight + 40;
+}"""
 
 
 class Obliging:
@@ -142,7 +146,7 @@ def test_who_acts_while_the_agent_waits_for_words_says_them_when_they_are_done(
     expect(drive).to_contain_text("You drive")
     expect(page.get_by_label("Say as the user")).to_be_enabled()
     say(page, "Now My trip, please.")
-    expect(page.locator("#conversation .turn")).to_have_count(2)
+    expect(page.locator("#conversation .turn")).to_have_count(2, timeout=30_000)
     expect(box).to_contain_text("What is next?", timeout=30_000)
     page.get_by_role("button", name="All was done").click()
     thread.join(60)
@@ -269,7 +273,7 @@ def test_where_one_types_is_in_sight_however_far_the_list_of_steps_is_scrolled(
     page.goto(app_server.url(f"/trajectories/{episode.pk}/"))
     box, pane = page.locator(".converse"), page.locator("#conversation")
     expect(box).to_contain_text("What is next?")
-    assert pane.evaluate("(one) => one.scrollHeight - one.clientHeight") > 40
+    page.wait_for_function(SCROLLS)
     for top in (0, 1_000):
         pane.evaluate("(one, top) => one.scrollTo(0, top)", top)
         expect(page.get_by_role("button", name="Not all")).to_be_in_viewport(ratio=1)

@@ -14,6 +14,7 @@ export class ConverseBox {
     this.bar = bar;
     this.me = me;
     this.began = Boolean(again);
+    this.due = ""; // what the user is asked for, and has the keys for
     this.question = make("p.question", { role: "status" });
     this.input = make("input", { type: "text", maxlength: 2000, autocomplete: "off", "aria-label": "Say as the user" });
     this.input.value = unsaid;
@@ -27,6 +28,7 @@ export class ConverseBox {
     this.end = make("div.row", {}, make("span.muted", {}, "End it:"), ...this.ends);
     this.root = make("div.converse", {}, this.question, this.form, this.end);
     root.append(this.root);
+    root.classList.add("talks");
   }
 
   /** @param {string} what @param {string} words */
@@ -56,6 +58,9 @@ export class ConverseBox {
     this.question.textContent = asks || (own ? next : awaits || driven);
     this.question.classList.toggle("asked", Boolean(asks));
     this.input.placeholder = asks ? "Your answer" : "Say something as the user …";
-    if (waits && document.activeElement === document.body) this.input.focus();
+    // Once for each thing that is asked, and never of who acts in the page: their keys are theirs.
+    const due = own?.state === "paused" ? `${waits} ${question}`.trim() : "";
+    if (due && due !== this.due && document.activeElement === document.body) this.input.focus();
+    this.due = due;
   }
 }
