@@ -27,6 +27,10 @@ SETTLED_MS = 250  # colours that fade from one scheme to the other have arrived
 # WCAG 2.2 has what may be pressed be 24 pixels in size or apart; axe asks for it only when told to.
 RULES = {"rules": {"target-size": {"enabled": True}}}
 GRAVE = ("serious", "critical")
+# A class that means something else elsewhere once took cells out of their rows, one above the other.
+OUT_OF_TABLES = """() => [...document.querySelectorAll("td:not([hidden]), th:not([hidden])")]
+  .filter((one) => !["table-cell", "none"].includes(getComputedStyle(one).display))
+  .map((one) => one.outerHTML.slice(0, 80))"""
 OF_OTHERS = {"schema", "swagger-ui"}
 
 
@@ -85,6 +89,7 @@ def looked_at(app_server: AppServer, page: Page, urls: Iterable[str]) -> tuple[l
         if shows_a_page(page, app_server.url(url)):
             page.goto(app_server.url(url), wait_until="load")
             seen.append(url)
+            found += [f"{url}: a cell out of its table: {cell}" for cell in page.evaluate(OUT_OF_TABLES)]
             found += violations(page, url)
     return seen, found
 
