@@ -99,7 +99,7 @@ def test_panels_and_headings_of_stages_are_called_as_the_stages() -> None:
     assert {title for of, title in panels if of == "section"} == {"Decision", "What really happened", "Stages"}
     for template in ("agents/replay_file.html", "evaluation/compare_conversation.html"):
         headings = re.findall(r"<h3>\s*(\w+)", (ROOT / "templates" / template).read_text("utf-8"))
-        assert set(headings) - {"reviews"} == {"rank", "recall", "compose", "plan"}, template
+        assert set(headings) - {"reviews", "corrected"} == {"rank", "recall", "compose", "plan"}, template
 
 
 def test_the_replay_lists_the_stages_in_their_order() -> None:
