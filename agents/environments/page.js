@@ -3,6 +3,7 @@
 (() => {
   if (window.webnavPage) return;
   const OVERLAYS = new Set(["reward-display", "sync-task-cover", "click-canvas", "query"]); // MiniWoB's own
+  const LAID_OVER = [...OVERLAYS].map((id) => `#${id}`).join(", ");
   const NOT_WRITTEN = new Set(["checkbox", "radio", "button", "submit", "reset", "image", "file", "hidden"]);
   const LEFT_OUT = new Set(["SCRIPT", "STYLE", "LINK", "META", "NOSCRIPT", "TEMPLATE"]);
   // What recorded pages of the web carry, too: what an element is called, what it is, what it belongs to.
@@ -101,10 +102,11 @@
       if (here || element.protocol.startsWith("javascript")) found.leads = "false"; // to no other page
     }
     if (element instanceof HTMLSelectElement && /submit/.test(`${element.onchange ?? ""}`)) found.onchange = "submit";
-    // Pieces of text lose what stands between them: "P", "ay now" is read as "Pay now".
+    // Pieces of text lose what stands between them: "P", "ay now" is read as "Pay now". What holds the clock of an
+    // episode is no control, and would be another element each second.
     if (element instanceof HTMLElement && element.childElementCount > 0) {
       const text = element.textContent ?? "";
-      if (text.length <= READ_AS) {
+      if (text.length <= READ_AS && !element.querySelector(LAID_OVER)) {
         const read = plain(element.innerText);
         const pieces = [...textsBelow(element)].join(" ");
         if (read && read.toLowerCase() !== pieces.toLowerCase()) found.read_as = read;

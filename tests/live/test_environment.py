@@ -44,6 +44,13 @@ def test_a_seed_gives_the_same_goal_and_the_same_page_whatever_was_played_before
     assert len({start.view.html for start in first.values()}) > len(tasks)
 
 
+def test_the_clock_of_an_episode_is_no_part_of_its_page(miniwob) -> None:
+    """A second later it would be another page: episodes begun anew were told from those that were not disturbed."""
+    start = miniwob.reset("click-checkboxes", 2)
+    assert "CA9b" in start.view.html
+    assert "Time left" not in start.view.html
+
+
 def test_a_page_is_told_by_its_name_and_not_by_where_it_lies(miniwob) -> None:
     assert miniwob.reset("click-test", 1).view.url == "click-test of MiniWoB++"
 
