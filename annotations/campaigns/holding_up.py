@@ -20,7 +20,7 @@ SHOWS: dict[str, tuple[str, Callable[[ItemQuerySet], ItemQuerySet]]] = {
     "nobody": ("nobody left who may do it", ItemQuerySet.with_nobody_left),
     "free": ("with a place that nobody has", ItemQuerySet.free_for_somebody),
     "lying": (f"held, and not opened for {LYING.days} days", ItemQuerySet.lying),
-    "asked": ("with an open question", ItemQuerySet.asked_about),
+    "asked": ("with an open question about the session", ItemQuerySet.asked_about),
 }
 
 
@@ -59,8 +59,7 @@ class HoldingUp:
         yield from self._disputed()
         yield from self._unmanned()
         yield from self._shown("lying", f"{{}} held, and not opened for {LYING.days} days")
-        for pk, count in _counted(self.items.asked_about(), "session__campaign", "session"):
-            yield pk, _work(pk, f"{amount(count, 'session')} with an open question", show="asked")
+        yield from self._shown("asked", "{} with an open question about the session")
         for pk, count in _counted(Proposal.objects.of_sessions().filter(campaign__in=self.campaigns), "campaign"):
             said = f"{amount(count, 'proposed session')} to be accepted or dismissed"
             yield pk, Hindrance(said, reverse("annotate-organise", args=[pk]), "manage")
@@ -110,9 +109,9 @@ class HoldingUp:
                     yield pk, _work(pk, said, stage=stage, show="free")
 
 
-def _counted(rows: QuerySet, campaign: str, of: str = "pk") -> Iterator[tuple[int, int]]:
+def _counted(rows: QuerySet, campaign: str) -> Iterator[tuple[int, int]]:
     """(campaign, how many) for these rows, which lead to their campaign by this path."""
-    counted = rows.order_by().values(pk_of=F(campaign)).annotate(n=Count(of, distinct=True)).order_by("pk_of")
+    counted = rows.order_by().values(pk_of=F(campaign)).annotate(n=Count("pk", distinct=True)).order_by("pk_of")
     yield from counted.values_list("pk_of", "n")
 
 

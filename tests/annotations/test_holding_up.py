@@ -147,7 +147,7 @@ def test_disputes_open_questions_and_proposals_wait_for_somebody(campaign: Campa
     Proposal.objects.create(campaign=campaign, kind="sessions", model_name="m", content={"tasks": []})
     assert says(campaign) == [
         "1 dispute between verifiers: a further person decides",
-        "1 session with an open question",
+        "2 items with an open question about the session",
         "1 proposed session to be accepted or dismissed",
     ]
     assert {item.session for item in rows(campaign, admin, 1)} == {session}

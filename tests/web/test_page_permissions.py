@@ -149,6 +149,7 @@ PAGES = {
     "annotate-dispute": get("disputes", REVIEWERS),
     "annotate-curate": get("assignments", REVIEWERS, other="other versions"),
     "annotate-agreement": get("campaigns", REVIEWERS),
+    "annotate-comparisons": get("campaigns", REVIEWERS),
     "annotate-make-gold": post("sessions", ADMINS),
     "annotate-feedback": get("assignments", OWNER),
     "annotate-comments": get("sessions"),

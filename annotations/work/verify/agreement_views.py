@@ -3,6 +3,7 @@
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
@@ -10,9 +11,11 @@ from annotations import agreement as measures
 from annotations.access import rules
 from annotations.campaigns.queue.claiming import next_item
 from annotations.models import Assignment, Campaign, Session, Stage
+from annotations.paging import page_of
 from annotations.text.segmentation import NEAR
 from annotations.work.verify import gold
 from annotations.work.verify.agreement_tables import CampaignAgreement
+from annotations.work.verify.compared_page import ComparedForm
 
 
 @never_cache
@@ -26,12 +29,30 @@ def agreement(request: HttpRequest, pk: int) -> HttpResponse:
         "near": NEAR,
         "level": round(100 * measures.LEVEL),
         "manages": manages,
+        "rows_at": reverse("annotate-comparisons", args=[campaign.pk]),
         "gold_count": campaign.sessions.live().filter(is_gold=True).count(),
     }
     if manages:
         hidden = gold.HiddenGold(campaign)
         context |= {"accuracy": hidden.accuracy(), "candidates": hidden.candidates()}
     return render(request, "annotate/agreement.html", context)
+
+
+@never_cache
+def comparisons(request: HttpRequest, pk: int) -> HttpResponse:
+    """The rows behind the numbers of agreement: who said what of the same, what is least alike first."""
+    campaign = _campaign(request, pk, "review")
+    filters = ComparedForm(request.GET, campaign, manages=rules.can(request.user, "manage", campaign.project))
+    found, rights = filters.rows(), rules.rights_of(request)
+    page = page_of(request, found)
+    context = {
+        "campaign": campaign,
+        "filters": filters,
+        "page": page,
+        "sessions": len({row.session for row in found}),
+        "rows": [(row, rights.sees_gold(campaign.project_id, row.session.split)) for row in page],
+    }
+    return render(request, "annotate/comparisons.html", context)
 
 
 @require_POST

@@ -2,6 +2,7 @@
 they made is compared, never verified and never published."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,10 @@ from django.db.models import Q, QuerySet
 from annotations import agreement
 from annotations.models import Assignment, Campaign, Part, Session, SessionTask, Stage
 from annotations.text import diff
+from annotations.text.amounts import amount
 from annotations.text.diff import MarkedPiece
 from annotations.text.segmentation import NEAR, boundary_similarity, cuts_of
+from annotations.work.verify.compared import ComparedWork, OwnSay, cut_words
 
 
 @dataclass(frozen=True)
@@ -63,15 +66,9 @@ class HiddenGold:
 
     def accuracy(self) -> list[dict[str, Any]]:
         """How people did on gold items, by name: {"user", "n", "cuts", "words"}, means over items."""
-        done = Assignment.objects.filter(
-            Q(item__stage=Stage.DECOMPOSE) | Q(item__stage=Stage.REWRITE),
-            item__session__campaign=self.campaign,
-            item__session__is_gold=True,
-            state=Assignment.State.SUBMITTED,
-        ).exclude(item__session__gold=None)
         found: dict[Any, list[tuple[str, Comparison]]] = defaultdict(list)
-        for row in done.select_related("user", "item__session").order_by("user__username").prefetch_related("parts"):
-            found[row.user].append((row.item.stage, compare(row)))
+        for row, compared in self._submitted():
+            found[row.user].append((row.item.stage, compared))
         return [
             {
                 "user": user,
@@ -81,6 +78,25 @@ class HiddenGold:
             }
             for user, rows in found.items()
         ]
+
+    def compared(self) -> Iterator[ComparedWork]:
+        """What people made of gold items, each beside its known solution."""
+        for row, compared in self._submitted():
+            cut = row.item.stage == Stage.DECOMPOSE
+            told = cut_words({place - 1 for place in (*compared.right, *compared.near, *compared.extra)})
+            said = told if cut else f"{amount(len(compared.turns), 'part')}"
+            value = compared.cuts if cut or compared.words is None else compared.words
+            yield ComparedWork(row.item.session, (OwnSay(row.user, said, row.pk),), row.item.stage, value)
+
+    def _submitted(self) -> "Iterator[tuple[Assignment, Comparison]]":
+        done = Assignment.objects.filter(
+            Q(item__stage=Stage.DECOMPOSE) | Q(item__stage=Stage.REWRITE),
+            item__session__campaign=self.campaign,
+            item__session__is_gold=True,
+            state=Assignment.State.SUBMITTED,
+        ).exclude(item__session__gold=None)
+        for row in done.select_related("user", "item__session").order_by("user__username").prefetch_related("parts"):
+            yield row, compare(row)
 
 
 def compare(assignment: Assignment) -> Comparison:

@@ -13,6 +13,7 @@ urlpatterns = [
     path("curate/<int:pk>/<int:other>/", curation_views.curate, name="annotate-curate"),
     path("campaigns/<int:pk>/bulk/", bulk_views.bulk_accept, name="annotate-bulk"),
     path("campaigns/<int:pk>/agreement/", agreement_views.agreement, name="annotate-agreement"),
+    path("campaigns/<int:pk>/agreement/rows/", agreement_views.comparisons, name="annotate-comparisons"),
     path("sessions/<int:pk>/gold/", agreement_views.make_gold, name="annotate-make-gold"),
     path("feedback/<int:pk>/", agreement_views.feedback, name="annotate-feedback"),
 ]
