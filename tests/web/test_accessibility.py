@@ -27,10 +27,14 @@ SETTLED_MS = 250  # colours that fade from one scheme to the other have arrived
 # WCAG 2.2 has what may be pressed be 24 pixels in size or apart; axe asks for it only when told to.
 RULES = {"rules": {"target-size": {"enabled": True}}}
 GRAVE = ("serious", "critical")
-# A class that means something else elsewhere once took cells out of their rows, one above the other.
-OUT_OF_TABLES = """() => [...document.querySelectorAll("td:not([hidden]), th:not([hidden])")]
-  .filter((one) => !["table-cell", "none"].includes(getComputedStyle(one).display))
-  .map((one) => one.outerHTML.slice(0, 80))"""
+# Classes that mean something else elsewhere took cells out of their rows, one above the other, and made a section as
+# narrow as a cut between two steps.
+MISPLACED = """() => [
+  ...[...document.querySelectorAll("td:not([hidden]), th:not([hidden])")]
+    .filter((one) => !["table-cell", "none"].includes(getComputedStyle(one).display)),
+  ...[...document.querySelectorAll("main :is(section, form, p, h1, h2, h3):not(.sr)")]
+    .filter((one) => one.offsetWidth > 0 && one.scrollWidth > 2 * one.offsetWidth && one.offsetWidth < 80),
+].map((one) => one.outerHTML.slice(0, 80))"""
 OF_OTHERS = {"schema", "swagger-ui"}
 
 
@@ -89,7 +93,7 @@ def looked_at(app_server: AppServer, page: Page, urls: Iterable[str]) -> tuple[l
         if shows_a_page(page, app_server.url(url)):
             page.goto(app_server.url(url), wait_until="load")
             seen.append(url)
-            found += [f"{url}: a cell out of its table: {cell}" for cell in page.evaluate(OUT_OF_TABLES)]
+            found += [f"{url}: out of its place: {one}" for one in page.evaluate(MISPLACED)]
             found += violations(page, url)
     return seen, found
 

@@ -205,7 +205,7 @@ def test_a_proposal_is_asked_for_and_accepted_by_keys(app_server, page, sign_in,
     open_item(app_server, page, assignment)
     page.keyboard.press("p")
     expect(page.locator("#proposed")).to_contain_text("Proposed by pages and forms 3")
-    assert page.locator(".gap.proposed").count() == 1
+    assert page.locator(".cut-place.proposed").count() == 1
     page.keyboard.press("y")
     expect(page.locator(".part-row")).to_have_count(2)
     expect(page.locator("#proposed")).to_contain_text("all parts as proposed")

@@ -117,7 +117,7 @@ export class Film {
   /** @param {number} place @param {boolean} isCut @param {Map<number, string>} proposed */
   #gap(place, isCut, proposed) {
     const label = isCut ? `Join the parts before and after step ${place + 1}` : `Cut before step ${place + 1}`;
-    const look = `button.gap${isCut ? ".cut" : ""}${proposed.has(place) ? ".proposed" : ""}`;
+    const look = `button.cut-place${isCut ? ".cut" : ""}${proposed.has(place) ? ".proposed" : ""}`;
     return make(look, {
       type: "button",
       tabindex: -1,
