@@ -55,6 +55,16 @@ class TaughtStep:
         return Lesson(self.step.pk, self.is_left_out, also, tuple(dict.fromkeys(wrong)))
 
     @property
+    def judged(self) -> tuple[SaidAction, ...]:
+        """What people said of agents' actions there."""
+        return (*self.accepted, *self.refused, *self.vindicated)
+
+    @property
+    def decisions(self) -> list[int]:
+        """The steps of trajectories that this was said of."""
+        return [row.step_id for said in self.judged for row in said.rows if row.step_id is not None]
+
+    @property
     def teaches(self) -> bool:
         return self.is_left_out or bool(self.accepted or self.refused or self.correction)
 

@@ -1,13 +1,15 @@
 """The prompt of a taught step: composed as trainings compose theirs, with what the agent is reminded of there."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 
 from agents.encoders.embedding import HashEncoder
 from agents.memory.encoding import snippet_form
 from agents.memory.retrieve import DatasetMemory
+from agents.models import TrajectoryStep
 from agents.observations import RecordedConversation
 from agents.pipeline import Pipeline
 from agents.prompts.packs import webnav
@@ -81,13 +83,18 @@ class LessonPrompts:
         is said of it."""
         recorded = RecordedConversation(conversation)
         rows = {step.pk: step for step in recorded.steps}
+        decided = TrajectoryStep.objects.filter(pk__in=[pk for one in steps for pk in one.decisions])
+        rankings = dict(decided.values_list("pk", "candidate_ids"))
         for one in steps:
+            ranked = [rankings[pk] for pk in one.decisions]
             with suppress(PageError, IndexError):
-                yield self._prompt(one, recorded, rows[one.step.pk])
+                yield self._prompt(one, recorded, rows[one.step.pk], ranked)
 
-    def _prompt(self, one: TaughtStep, recorded: RecordedConversation, row: Step) -> StepPrompt:
+    def _prompt(
+        self, one: TaughtStep, recorded: RecordedConversation, row: Step, ranked: Sequence[Sequence[str]]
+    ) -> StepPrompt:
         step = reminded(recorded.recorded(row, told=told(RECIPE)), self.pipeline)
-        nodes = _offered(one, step)
+        nodes = _offered(one, step, ranked)
         current = tuple(page_messages(_shown(step.current, nodes)))
         past = [part for parts in reversed([*self.history.last_first(step, row.pk)]) for part in parts]
         chat = PagePrompt(current, self.wording.system, tuple(past)).chat()
@@ -95,14 +102,19 @@ class LessonPrompts:
         return StepPrompt(one, messages, step.current, nodes)
 
 
-def _offered(one: TaughtStep, step: PlanningStep) -> tuple[str, ...]:
-    """The elements that something is said of, among a few others that can be chosen there."""
+def _offered(one: TaughtStep, step: PlanningStep, ranked: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """The elements that something is said of, among a few others that can be chosen there: those that judged agents
+    ranked highest (`ranked`: elements of each, best first), as an agent is offered the best of its ranker; some at
+    random where these are too few."""
     ids, current = set(node_ids(step.current.root)), step.current
     said = [action.node_id for action in (*(said.action for said in (*one.accepted, *one.refused)), *one.mistaken)]
     named = {node for node in (*one.step.reachable_gold(), *said) if node and node in ids}
     pool = [node for node, _ in current.negatives if node in ids and node not in named]
-    drawn = generator("lessons", one.step.pk).sample(pool, min(OTHERS, len(pool)))
-    return tuple(sorted({*named, *drawn}))
+    best = [node for place in zip_longest(*ranked) for node in place if node in pool]
+    hard = list(dict.fromkeys(best))[:OTHERS]
+    left = [node for node in pool if node not in hard]
+    drawn = generator("lessons", one.step.pk).sample(left, min(OTHERS - len(hard), len(left)))
+    return tuple(sorted({*named, *hard, *drawn}))
 
 
 def _shown(current: PastStep, nodes: tuple[str, ...], action: Action | None = None) -> PageInput:

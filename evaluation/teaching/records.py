@@ -93,7 +93,7 @@ def _told(taught: TaughtStep) -> dict[str, Any]:
     gold = {"operation": step.operation, "value": step.value, "node_ids": step.gold_ids()}
     sha256 = hashlib.sha256(json.dumps(gold, sort_keys=True).encode()).hexdigest()
     version = {"correction": found.pk if found else None, "release": release.version if release else None}
-    said = [*taught.accepted, *taught.refused, *taught.vindicated]
+    said = taught.judged
     of_gold = {found.asked_by, found.corrected_by, found.decided_by} if found else set()
     return {
         "dataset": within.dataset.name,

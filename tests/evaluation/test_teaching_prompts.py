@@ -59,3 +59,15 @@ def test_an_earlier_turn_is_taught_with_its_right_answers(trajectory) -> None:
     answers = [said["content"] for said in taught(trajectory, 2, "sft")["messages"] if said["role"] == "assistant"]
     assert ["Action: TYPE\nValue: red shoes" in said for said in answers[:-1]] == [True, False]
     assert "Action: SELECT\nValue: price" in answers[1]
+
+
+@pytest.mark.parametrize("best", ["6", "12", "14"])
+def test_what_the_judged_agent_ranked_highest_is_offered_besides(trajectory, monkeypatch, best: str) -> None:
+    """As an agent is offered the best of its ranker: what it held for likely, too, is what is hard to tell apart."""
+    monkeypatch.setattr("evaluation.teaching.composing.OTHERS", 1)
+    trajectory.steps.filter(seq=0).update(node_id="9", operation="CLICK", candidate_ids=["2", "9", best, "5"])
+    line = taught(trajectory, 0, "dpo")
+    assert (line["action"]["node_id"], line["rejected_action"]["node_id"]) == ("5", "9")
+    question = line["prompt"][-1]["content"]
+    shown = {"6": "(select", "12": "First", "14": "Second"}
+    assert [node for node, words in shown.items() if words in question.partition("Previous")[2]] == [best]
