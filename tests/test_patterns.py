@@ -24,7 +24,7 @@ APPS = ("annotations", "agents", "evaluation", "webnav_site")
 # that; the short ones come first, so that an exponential one is known before it hangs.
 SIZES = (20, 23, 400, 3_000, 12_000)
 MAX_CHARS = 300_000
-SECONDS = 0.15
+SECONDS = 0.4
 METHODS = {"match", "search", "fullmatch", "findall", "finditer", "sub", "subn", "split"}
 # What files without patterns do not hold: reading the syntax trees of all took each process a second.
 MAYBE = re.compile(rb"\bre\.(?:compile|%s)\(" % "|".join(sorted(METHODS)).encode())
@@ -251,7 +251,10 @@ def slow_text(pattern: Pattern) -> str:
     for times in SIZES:
         for text in _hostile(pattern.text, pattern.flags, times):
             text = text[: SHORT.get(pattern.place.partition(":")[0])]
-            if (took := seconds(pattern, text)) > SECONDS:
+            took = seconds(pattern, text)
+            if took > SECONDS:  # once more each: beside other work a processor is at times half as fast
+                took = min(took, *(seconds(pattern, text) for _ in range(2)))
+            if took > SECONDS:
                 return f"{took:.2f} s for {len(text):,} characters {text[:30]!r} … {text[-5:]!r}"
     return ""
 
