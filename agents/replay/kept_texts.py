@@ -9,6 +9,7 @@ from agents.models import (
     LlmReply,
     MemorySnippet,
     Run,
+    Trajectory,
     TrajectoryStep,
     Transition,
     Workflow,
@@ -31,7 +32,12 @@ KEPT = (
         ("value", "url", "why", "reason"),
     ),
     KeptTexts(Drive, OF_EPISODE, ("said", "question", "proposed", "window", "asked"), ("said", "question")),
-    KeptTexts(Run, "trajectories__conversation", ("error", "websites")),
+    KeptTexts(
+        Run,
+        "trajectories__conversation",
+        ("error", "websites"),
+        growing=Q(trajectories__state=Trajectory.State.RUNNING),
+    ),
     KeptTexts(MemorySnippet, "conversation", ("text",)),
     KeptTexts(Exemplar, "conversation", ("key_text",)),
     KeptTexts(

@@ -13,6 +13,7 @@ from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.access.people import signed_in
 from annotations.access.requests import OwnRelatedField, RequestSerializer
 from annotations.models import Dataset, Release
+from annotations.releases.keeping import under_way
 from annotations.releases.redacting import redact
 from annotations.releases.scanning import SCAN_SECONDS, OtherDatasets, scan_dataset
 
@@ -65,6 +66,9 @@ class HoldingDatasetSerializer(serializers.Serializer):
 class RedactedSerializer(serializers.Serializer):
     count = serializers.IntegerField(help_text="Out of how many places the text was taken.")
     elsewhere = HoldingDatasetSerializer(many=True)
+    under_way = serializers.IntegerField(
+        help_text="How many of the conversations an agent plays now, which may be stored with it once more."
+    )
 
 
 class RedactionViewSet(viewsets.GenericViewSet):
@@ -95,7 +99,12 @@ class RedactionViewSet(viewsets.GenericViewSet):
                 count = sum(redact(dataset, one, user) for one in chosen)
             except ModelValidationError as error:
                 raise serializers.ValidationError({"text": error.messages}) from error
-            told = {"count": count, "elsewhere": OtherDatasets(user, dataset).holding(chosen)}
+            playing = under_way({pk for one in chosen for pk in one.conversations})
+            told = {
+                "count": count,
+                "elsewhere": OtherDatasets(user, dataset).holding(chosen),
+                "under_way": playing,
+            }
             return Response(RedactedSerializer(told).data, status=status.HTTP_201_CREATED)
 
         return idempotency.once(request, work)

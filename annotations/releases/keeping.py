@@ -41,13 +41,15 @@ from annotations.tell.audit import tracked_models
 class KeptTexts:
     """Columns of a model that may hold texts of conversations, or (foreign keys) pages of them. `path`: from a row to
     its conversation; "" where rows belong to none, so that all that hold a text count. `searched`: those of the columns
-    that are searched before a release, `where` given only in rows that meet it."""
+    that are searched before a release, `where` given only in rows that meet it; `growing`: which rows tell of work that
+    may still write down what it has read before."""
 
     model: type[Model]
     path: str
     columns: tuple[str, ...]
     searched: tuple[str, ...] = ()
     where: Q = field(default_factory=Q)
+    growing: Q | None = None
 
     @property
     def is_shared(self) -> bool:
@@ -82,6 +84,13 @@ class KeptTexts:
         if event := tracked_models().get(self.model.__name__):
             own = {one.name for one in event._meta.concrete_fields}
             yield event, self.path if self.path.split("__")[0] in own else f"pgh_obj__{self.path}"
+
+    def grows_of(self, conversations: set[int]) -> set[int]:
+        """Those of the conversations of which something is being written down."""
+        if self.growing is None:
+            return set()
+        rows = self.model._base_manager.filter(self.growing, **{f"{self.path}__in": conversations}).order_by()
+        return set(rows.values_list(self.path, flat=True)) & conversations
 
     def holding(self, text: str, names: list[str], rows: QuerySet[Any]) -> QuerySet[Any]:
         """Those of the rows in which the text stands in one of these columns."""
@@ -163,3 +172,8 @@ OWN = (
 )
 KEPT: list[KeptTexts] = [*OWN]
 """All of them; higher apps add theirs."""
+
+
+def under_way(conversations: set[int]) -> int:
+    """Of how many of these conversations something is being written down, which may hold again what was taken out."""
+    return len(set().union(*(one.grows_of(conversations) for one in KEPT)))

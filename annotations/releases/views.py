@@ -21,6 +21,7 @@ from annotations.paging import page_of
 from annotations.releases.checking import check_dataset
 from annotations.releases.diffing import Difference, Json, details
 from annotations.releases.forms import ReleaseForm
+from annotations.releases.keeping import under_way
 from annotations.releases.open_gold import OpenGold
 from annotations.releases.page import difference_rows, findings, release_context
 from annotations.releases.redacting import redact
@@ -81,6 +82,9 @@ def redact_found(request: HttpRequest, name: str) -> HttpResponse:
         messages.error(request, " ".join(error.messages))
     else:
         messages.success(request, f"Taken out of {amount(count, 'place')}, and noted as a redaction.")
+        if playing := under_way({pk for text in chosen for pk in text.conversations}):
+            said = f"An agent plays {amount(playing, 'conversation')} of these now, and may store it once more"
+            messages.warning(request, f"{said}: search again when that is over.")
         if others := OtherDatasets(request.user, dataset).holding(chosen):
             messages.warning(request, _said_of(others))
     return redirect("release-new", name)

@@ -172,6 +172,18 @@ def test_who_redacts_is_told_in_which_other_datasets_of_theirs_the_text_stands()
     assert hidden.name not in page
 
 
+@pytest.mark.parametrize(("state", "playing"), [("running", 1), ("done", 0)])
+def test_who_redacts_what_is_being_played_is_told_to_search_again(state: str, playing: int) -> None:
+    """A page that the agent comes to later is stored as it is."""
+    world = live_world()
+    type(world.trajectory).objects.update(state=state)
+    (found,) = scan_dataset(world.dataset).texts
+    client = client_of(factories.make_user("admin", world.dataset.project))
+    asked = {"fingerprint": found.fingerprint}
+    page = client.post(reverse("release-redact", args=[world.dataset.name]), asked, follow=True).content.decode()
+    assert ("An agent plays 1 conversation of these now" in page) == bool(playing)
+
+
 def test_programs_redact_over_rest_and_are_told_the_same() -> None:
     world = live_world()
     sibling = copy_of(world, world.dataset.project)
@@ -181,6 +193,7 @@ def test_programs_redact_over_rest_and_are_told_the_same() -> None:
     there = {"dataset": sibling.name, "places": 3, "url": reverse("release-new", args=[sibling.name])}
     assert (answer.status_code, answer.json()["elsewhere"]) == (201, [there])
     assert answer.json()["count"] == Redaction.objects.get().count
+    assert answer.json()["under_way"] == int(world.trajectory.state == "running")
     again = client.post("/api/redactions/", asked, content_type="application/json")
     assert (again.status_code, list(again.json())) == (400, ["text"])
     reader = client_of(factories.make_user("reviewer", world.dataset.project))
