@@ -9,10 +9,11 @@ from django.urls import reverse
 
 from annotations.models import Campaign, Dispute
 from annotations.work.verify import verdicts
+from annotations.work.verify.agreement_tables import CampaignAgreement
 from tests import factories
 from tests.annotations.test_work_curations import a_third, begun, make_pair, steps_of
 from tests.annotations.test_work_gold import decomposed, solved_elsewhere
-from tests.annotations.work_world import make_rewrite, make_verification
+from tests.annotations.work_world import make_edit, make_rewrite, make_verification
 from tests.signed_in import client_of
 from tests.web.reading import source
 from tests.web.test_campaign_rows import LINK
@@ -76,6 +77,27 @@ def test_what_is_least_alike_comes_first_with_what_each_said(campaign: Campaign)
     assert "other words" in source(rows_of(client, campaign, kind="differences"))
     for row, _ in rows_of(client, campaign, kind="verdicts").context["rows"]:
         assert client.get(reverse("annotate-item", args=[row.said[0].work]), follow=True).status_code == 200
+
+
+def test_work_that_was_mended_since_counts_as_it_was_first_handed_in() -> None:
+    """Returned work was out of the measure, and mended as verifiers said it agreed with the other."""
+    first, second = make_pair(("One.", "Two."), ("Uno.", "Two."))
+    campaign = first.item.session.campaign
+    words = CampaignAgreement(campaign).report().words
+    assert (words.n, words.value < 1) == (2, True)
+    verdicts.give(make_verification(second), "return", {}, "In English.", [])
+    assert CampaignAgreement(campaign).report().words == words
+    second.refresh_from_db()
+    part = second.parts.order_by("pk").first()
+    make_edit(second, "text", part.first_step_id, "Uno.", "One.", "rewrite")
+    second.parts.filter(pk=part.pk).update(rewrite="One.")
+    author = second.user
+    second.user = factories.make_user("annotator", campaign.project)  # who has gone on with it
+    second.save()
+    second.hand_in()
+    report = CampaignAgreement(campaign).report()
+    assert report.words == words
+    assert {report.pairs[0].first, report.pairs[0].second} == {first.user, author}
 
 
 def test_gold_items_are_for_who_manages(campaign: Campaign) -> None:

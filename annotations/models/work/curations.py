@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotations.models.accounts.projects import Account
 from annotations.models.corpus.conversations import Step
 from annotations.models.work.assignments import Assignment
-from annotations.models.work.campaigns import Campaign, Stage, tracked
+from annotations.models.work.campaigns import Stage, tracked
 from annotations.models.work.disputes import Dispute
 from annotations.models.work.queue import NotReady, VerdictRefused
 from annotations.text.versions import TEXTS, PartSays, PlacedPart, Stretch, reworded, stretches
@@ -35,12 +35,6 @@ class CurationQuerySet(models.QuerySet["Curation"]):
         """(name, how many were made one, seconds at work) of each person who finished one, by name."""
         rows = self.finished().order_by("user__username").values_list("user__username")
         return rows.annotate(made=Count("pk"), seconds=Sum("active_seconds"))
-
-    def before(self, campaign: Campaign) -> dict[int, int]:
-        """Of each annotation that passed with what was taken from another one, which version it was before that."""
-        rows = self.finished().filter(first__item__session__campaign=campaign)
-        of_first = {row.first_id: row.first_version for row in rows if row.taken_id == row.first_id}
-        return of_first | {row.second_id: row.second_version for row in rows if row.taken_id == row.second_id}
 
     def with_people(self) -> Self:
         return self.select_related("first__user", "second__user", "user", "first__item__session__campaign__project")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from annotations import agreement
 from annotations.agreement import Agreement, Counts
 from annotations.models import Campaign, Curation
-from annotations.models.accounts.projects import User
+from annotations.models.accounts.projects import Account
 from annotations.work.verify.compared import ComparedWork, DecidedWork, IndependentWork
 
 
@@ -17,8 +17,8 @@ from annotations.work.verify.compared import ComparedWork, DecidedWork, Independ
 class PairRow:
     """How far two people agree, each value with its number of comparisons; None where they share nothing."""
 
-    first: User
-    second: User
+    first: Account
+    second: Account
     cuts: float | None = None
     cuts_n: int = 0
     words: float | None = None
@@ -37,7 +37,7 @@ class RightRow:
     """How often somebody was right where another person decided: a verifier whose verdict stood in a dispute, an author
     whose words or cuts were taken where two versions differed (other words prove neither right)."""
 
-    user: User
+    user: Account
     verdicts: int = 0
     verdicts_n: int = 0
     differences: int = 0
@@ -46,7 +46,7 @@ class RightRow:
     @classmethod
     def of(cls, verdicts: Iterable[DecidedWork], differences: Iterable[DecidedWork]) -> list["RightRow"]:
         """A row for each verifier in disputes, and for each author of two versions of which one was made, by name."""
-        rows: dict[User, RightRow] = {}
+        rows: dict[Account, RightRow] = {}
         for one in verdicts:
             for user in one.people:
                 row = rows.setdefault(user, cls(user))
@@ -141,14 +141,14 @@ def _of_kind(kind: str) -> tuple[Callable[[Iterable], Counts], Callable[[Counts]
 
 
 def _pair_rows(cuts: list[ComparedWork], words: list[ComparedWork], entries: list[ComparedWork]) -> list[PairRow]:
-    rows: dict[tuple[User, User], PairRow] = {}
+    rows: dict[tuple[Account, Account], PairRow] = {}
     for pair, values in _by_pair(cuts).items():
         row = rows.setdefault(pair, PairRow(*pair))
         row.cuts, row.cuts_n = sum(values) / len(values), len(values)
     for pair, values in _by_pair(words).items():
         row = rows.setdefault(pair, PairRow(*pair))
         row.words, row.words_n = sum(values) / len(values), len(values)
-    ratings: dict[tuple[User, User], list[tuple[bool, bool]]] = defaultdict(list)
+    ratings: dict[tuple[Account, Account], list[tuple[bool, bool]]] = defaultdict(list)
     for one in entries:
         for (first, ours), (second, theirs) in combinations(zip(one.said, one.finds, strict=True), 2):
             ratings[first.user, second.user].append((ours, theirs))
@@ -159,8 +159,8 @@ def _pair_rows(cuts: list[ComparedWork], words: list[ComparedWork], entries: lis
     return sorted(rows.values(), key=lambda row: (row.first.get_username(), row.second.get_username()))
 
 
-def _by_pair(rows: list[ComparedWork]) -> dict[tuple[User, User], list[float]]:
-    found: dict[tuple[User, User], list[float]] = defaultdict(list)
+def _by_pair(rows: list[ComparedWork]) -> dict[tuple[Account, Account], list[float]]:
+    found: dict[tuple[Account, Account], list[float]] = defaultdict(list)
     for row in rows:
         first, second = row.people
         found[first, second].append(row.value)

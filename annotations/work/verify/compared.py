@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from annotations import agreement
 from annotations.models import Assignment, Campaign, Curation, CurationChoice, Dispute, Session, Stage, Verdict
-from annotations.models.accounts.projects import User
+from annotations.models.accounts.projects import Account
 from annotations.models.work.curations import CurationQuerySet
 from annotations.models.work.disputes import DisputeQuerySet
 from annotations.text.amounts import amount
@@ -21,13 +21,10 @@ PartRange = tuple[int, int]
 """Place of a part's first step, and of the first step after it."""
 
 
-_MadeVersion = tuple[Assignment, dict[int, dict[str, Any]]]
-
-
 class OwnSay(NamedTuple):
     """What one of them said: who, in words, and in which assignment."""
 
-    user: User
+    user: Account
     words: str
     work: int
 
@@ -52,7 +49,7 @@ class ComparedWork:
     finds: tuple[bool, ...] = ()  # whether each verifier saw a defect
 
     @property
-    def people(self) -> tuple[User, ...]:
+    def people(self) -> tuple[Account, ...]:
         return tuple(one.user for one in self.said)
 
 
@@ -62,9 +59,9 @@ class DecidedWork:
     item. `people`: whom it is counted for; `right`: who were right, none where other words were taken."""
 
     session: Session
-    people: tuple[User, ...]
-    right: tuple[User, ...]
-    by: User
+    people: tuple[Account, ...]
+    right: tuple[Account, ...]
+    by: Account
     tell: Callable[[], ToldWork]
 
     @property
@@ -87,18 +84,18 @@ class IndependentWork:
         """Any two of one session, by Fournier's boundary similarity."""
         for session, first, second in self._pairs(Stage.DECOMPOSE):
             order = session.places()
-            ours, theirs = (cuts_of(made, order) for _, made in (first, second))
-            told = OwnSay.of(first[0], cut_words(ours)), OwnSay.of(second[0], cut_words(theirs))
+            ours, theirs = cuts_of(first.parts, order), cuts_of(second.parts, order)
+            told = first.said(cut_words(ours)), second.said(cut_words(theirs))
             yield ComparedWork(session, told, "", boundary_similarity(ours, theirs, len(order)))
 
     def rewrites(self) -> Iterator[ComparedWork]:
         """Any two of parts with exactly the same steps, by chrF."""
         for session, first, second in self._pairs(Stage.REWRITE):
             order = session.places()
-            ours, theirs = (_by_range(made, order) for _, made in (first, second))
+            ours, theirs = _by_range(first.parts, order), _by_range(second.parts, order)
             for at in ours:
                 if at in theirs:
-                    told = OwnSay.of(first[0], ours[at]), OwnSay.of(second[0], theirs[at])
+                    told = first.said(ours[at]), second.said(theirs[at])
                     yield ComparedWork(session, told, _range_words(at), agreement.chrf(ours[at], theirs[at]))
 
     def entries(self) -> Iterator[ComparedWork]:
@@ -180,24 +177,34 @@ class IndependentWork:
         rows: CurationQuerySet = Curation.objects.live().finished().with_people()
         return rows.filter(first__item__session__campaign=self.campaign).prefetch_related("choices")
 
-    def _pairs(self, stage: Stage) -> Iterator[tuple[Session, _MadeVersion, _MadeVersion]]:
-        """Any two submitted annotations of one item; of versions of which one was made, as their authors handed them
-        in."""
+    def _pairs(self, stage: Stage) -> Iterator[tuple[Session, "_HandedIn", "_HandedIn"]]:
+        """Any two annotations of one item as they were first handed in: what is mended later follows what verifiers
+        said."""
         rows = Assignment.objects.filter(
-            item__session__campaign=self.campaign,
-            item__session__deleted_at=None,
-            item__stage=stage,
-            state=Assignment.State.SUBMITTED,
-        )
-        before = Curation.objects.before(self.campaign)
-        groups: dict[int, list[Assignment]] = defaultdict(list)
-        for row in rows.select_related("user", "item__session").prefetch_related("parts").order_by("user_id"):
-            groups[row.item_id].append(row)
+            item__session__campaign=self.campaign, item__session__deleted_at=None, item__stage=stage
+        ).exclude(state=Assignment.State.RELEASED)
+        first = rows.first_handed_in()
+        users = Account.objects.in_bulk({user for user, _ in first.values()})
+        groups: dict[int, list[_HandedIn]] = defaultdict(list)
+        for row in rows.filter(pk__in=first).select_related("item__session").prefetch_related("parts"):
+            user, version = first[row.pk]
+            parts = row.contents_at(version) if row.version > version else row.contents()
+            groups[row.item_id].append(_HandedIn(users[user], row, parts))
         for group in groups.values():
-            if len(group) > 1:
-                made = [one.contents_at(before[one.pk]) if one.pk in before else one.contents() for one in group]
-                for first, second in combinations(zip(group, made, strict=True), 2):
-                    yield group[0].item.session, first, second
+            for one, other in combinations(sorted(group, key=lambda made: made.user.get_username()), 2):
+                yield one.work.item.session, one, other
+
+
+@dataclass(frozen=True)
+class _HandedIn:
+    """An annotation as somebody handed it in first."""
+
+    user: Account
+    work: Assignment
+    parts: dict[int, dict[str, Any]]
+
+    def said(self, words: str) -> OwnSay:
+        return OwnSay(self.user, words, self.work.pk)
 
 
 def _part_words(parts: Iterable[PlacedPart], text: str) -> str:
