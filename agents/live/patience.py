@@ -7,7 +7,8 @@ from annotations.jobs import stopping
 
 WAITING_SECONDS = 15.0  # then it gives back the shard
 DRIVEN_SECONDS = 60.0  # the same while a person is driving
-THINKING_SECONDS = 5.0  # both where other work waits: who has done nothing for so long thinks
+THINKING_SECONDS = 10.0  # both where other work waits: who has done nothing for so long thinks
+DRIVEN_THINKING_SECONDS = 30.0  # as people look at the page between two clicks, and the next one must not wait
 LOOK_SECONDS = 1.0  # between two looks at whether other work waits
 HELD_POLL = 0.1  # seconds between two looks at what people say, where nothing else is to do
 
@@ -31,7 +32,8 @@ class Patience:
         idle = now - self.idle_since
         if idle > (DRIVEN_SECONDS if anybody_drives else WAITING_SECONDS):
             raise stopping.SliceOver
-        if idle > THINKING_SECONDS and now - self.looked_at > LOOK_SECONDS:
+        thinking = DRIVEN_THINKING_SECONDS if anybody_drives else THINKING_SECONDS
+        if idle > thinking and now - self.looked_at > LOOK_SECONDS:
             self.looked_at = now
             if self.others_wait():
                 raise stopping.SliceOver

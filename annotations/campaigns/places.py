@@ -27,9 +27,11 @@ def state_name(state: str) -> str:
 
 def taken_places(campaigns: Iterable[int]) -> AssignmentQuerySet:
     """Places that people have in live sessions, each annotated with the state by which it is `counted_as`.
-    Decompositions and verifications count as passed when their session has passed."""
+    Decompositions and verifications count as passed when their session has passed, and so does a rewrite that was not
+    taken, as another one was."""
     rows = Assignment.objects.active().filter(item__session__campaign__in=campaigns, item__session__deleted_at=None)
-    has_passed = Q(review=Reviewed.PASSED) | Q(state=State.SUBMITTED, item__session__released__isnull=False)
+    is_over = ~Q(item__stage=Stage.REWRITE) | Q(review=Reviewed.NOT_TAKEN)
+    has_passed = Q(review=Reviewed.PASSED) | Q(is_over, state=State.SUBMITTED, item__session__released__isnull=False)
     words = Case(
         When(has_passed, then=Value("passed")),
         When(state=State.SUBMITTED, then=Value("submitted")),
@@ -51,9 +53,13 @@ class ListedPlace:
     since: datetime | None
     assignment: int | None = None
     person: str = ""
+    review: str = ""
 
     @property
     def state_name(self) -> str:
+        """With what became of it, where that is not what its bar says."""
+        if self.review == Reviewed.NOT_TAKEN:
+            return "another version passed"
         return state_name(self.state)
 
 
@@ -102,7 +108,7 @@ class CampaignPlaces:
         since = Subquery(changes.annotate(at=Max("events__pgh_created_at")).values("at"))
         rows = self._taken.annotate(since=Coalesce(since, "created_at"))
         rows = rows.order_by("item__session__position", "item__session", "item__stage", "pk")
-        names = ("item__session", "item__stage", "counted_as", "since", "pk", "user__username")
+        names = ("item__session", "item__stage", "counted_as", "since", "pk", "user__username", "review")
         found = list(rows.values_list(*names)[first:end])
         sessions = Session.objects.in_bulk({session for session, *_ in found})
         return [ListedPlace(sessions[session], *told) for session, *told in found]

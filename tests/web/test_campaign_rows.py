@@ -134,6 +134,20 @@ def test_a_place_says_who_has_it_and_since_when(under_way: Campaign, admin: Clie
     assert name in page
 
 
+def test_rewrites_beside_the_one_that_passed_are_told_by_what_became_of_them(campaign: Campaign, admin: Client) -> None:
+    """They had all passed, says the list, with their session: the one that waits to be verified again, too."""
+    (item,) = opened(campaign)
+    item.session.items.exclude(pk=item.pk).delete()
+    rewrites = factories.make_item(item.session, stage="rewrite", overlap=3)
+    for review in ("passed", "returned", "not_taken"):
+        factories.make_assignment(rewrites, state="submitted", review=review, slot=rewrites.assignments.count())
+    type(item.session).objects.filter(pk=item.session.pk).update(released=item.session.tasks.first().conversation)
+    rows = [one for one, _ in admin.get(f"{address(campaign, '-places')}?stage=rewrite").context["rows"]]
+    assert [one.state_name for one in rows if one.person] == ["passed", "submitted", "another version passed"]
+    tally = admin.get(address(campaign)).context["progress"].stages["rewrite"]
+    assert (tally.passed, tally.submitted) == (2, 1)
+
+
 def test_an_open_place_that_nobody_has_says_since_when_it_is_open(campaign: Campaign, admin: Client) -> None:
     (item,) = opened(campaign)
     rows = [one for one, _ in admin.get(address(campaign, "-places")).context["rows"]]
