@@ -18,8 +18,8 @@ WEEKS = 8  # that are shown; a forecast rests on those of the last four that are
 SHOWN = {  # word of the address -> its label, and what a place of an item is
     "submitted": ("submitted", Q(state=Assignment.State.SUBMITTED)),
     "written": (
-        "submitted, verifications aside",
-        Q(state=Assignment.State.SUBMITTED) & ~Q(item__stage=Stage.VERIFY),
+        "handed in, verifications aside",
+        (Q(state=Assignment.State.SUBMITTED) | Q(was_returned=True)) & ~Q(item__stage=Stage.VERIFY),
     ),
     "judged": ("judged", Q(was_judged=True)),
     "first": ("passed the first time", Q(was_judged=True, failed_first=False)),
@@ -127,7 +127,7 @@ class CampaignWork:
         told = ("written", "judged", "first", "returned", "faulty")
         counts: dict[str, Any] = {name: Count("pk", filter=shown(name)) for name in told}
         made = self.places().exclude(item__stage=Stage.VERIFY).order_by().values("user__username")
-        done = shown("written")
+        done = shown("submitted") & ~Q(item__stage=Stage.VERIFY)
         means = {"rounds": Avg("round", filter=done), "seconds": Avg("active_seconds", filter=done)}
         rows: Any = made.annotate(**counts, **means).order_by("user__username")
         return [PersonQuality(row["user__username"], **{name: row[name] for name in (*counts, *means)}) for row in rows]

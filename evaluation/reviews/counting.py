@@ -1,6 +1,7 @@
 """Brings reviews into scores: woken when a review is given, and swept regularly, so that a lost message only delays
 it."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
@@ -28,6 +29,14 @@ def count_reviews() -> int:
         Review.objects.filter(pk=pk, changed_at=changed_at).note_counted()
     Correction.objects.filter(pk__in=corrections).note_counted()
     return len(runs)
+
+
+def being_counted(runs: Sequence[Run]) -> bool:
+    """Whether the scores of one of these runs do not know yet of a review or a correction."""
+    steps = TrajectoryStep.objects.filter(run__in=runs, step__isnull=False)
+    waiting = Review.objects.uncounted().filter(step__step__in=steps.values("step"))
+    corrected = Correction.objects.uncounted().filter(step__in=steps.values("step"))
+    return waiting.exists() or corrected.exists()
 
 
 def wake_on_commit() -> None:

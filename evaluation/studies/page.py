@@ -24,6 +24,7 @@ from evaluation.metrics import label
 from evaluation.metrics.scores import PRESETS, MetricPreset, preset_named
 from evaluation.models import ReviewedRun, Score, Shard, Study
 from evaluation.models.scores import REVIEWED
+from evaluation.reviews.counting import being_counted
 from evaluation.scores import failures, plots
 from evaluation.scores import tables as score_tables
 from evaluation.scores.breakdowns import RunBreakdown
@@ -110,6 +111,7 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
         "shown_as": shown_as,
         "presets": [*Study.Preset.values, *([REVIEWED] if changed else [])],
         "changed": changed,
+        "being_counted": changed and being_counted(runs),
         "changed_metrics": [label(metric) for metric in CHANGED],
         "corrected": corrected_steps(rights, runs) if changed else [],
         "judges": told_agreements(rights, runs),

@@ -77,6 +77,18 @@ def test_people_are_told_what_became_of_their_work(judged: Campaign, admin: Clie
     assert (codes["unnatural"], codes["value-lost"], codes["extra"]) == ((1, 3), (1, 3), (0, 3))
 
 
+def test_what_was_returned_is_written_all_the_same(campaign: Campaign, admin: Client) -> None:
+    """It was judged, and not among what was written; times are of what is finished."""
+    session = factories.make_session(campaign, tasks=2, steps=3)
+    written = make_rewrite(session, active_seconds=50, review="returned")
+    judge(written, "return")
+    Assignment.objects.filter(pk=written.pk).update(state="in_progress")
+    (row,) = CampaignWork(campaign, factories.make_superuser()).people()
+    assert (row.written, row.judged, row.returned, row.seconds) == (1, 1, 1, None)
+    found = admin.get(f"{address(campaign)}?person={row.name}&show=written").context["page"].paginator.count
+    assert found == 1
+
+
 @pytest.mark.slow
 def test_every_number_is_a_link_to_as_many_rows(judged: Campaign, admin: Client) -> None:
     page = source(admin.get(address(judged)))

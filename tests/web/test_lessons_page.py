@@ -40,6 +40,14 @@ def lines(answer: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in b"".join(answer.streaming_content).decode().splitlines()]
 
 
+def test_the_page_of_live_episodes_says_what_teaches_there() -> None:
+    """It asked for verdicts, and those that were given led to nothing."""
+    live = factories.make_dataset(live={"environment": "miniwob", "steps": 6, "seconds": 60})
+    page = client_of(factories.make_user(Role.REVIEWER, live.project)).get(reverse("dataset-lessons", args=[live.name]))
+    assert "Verdicts on live episodes teach nothing" in page.content.decode()
+    assert "Nobody has taught anything yet" not in page.content.decode()
+
+
 @pytest.mark.slow
 def test_the_page_the_downloads_and_the_api_tell_the_same(trajectory) -> None:
     dataset, reviewer = trajectory.run.dataset, client(trajectory)
