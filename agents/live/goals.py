@@ -97,8 +97,7 @@ class LiveGoals:
         """Add the goals of these tasks and seeds that are not there yet; how many there are then. `tell` is called with
         that number whenever some are stored, and may raise. Raises NoSuchTask, EnvironmentLost, and ValueError where
         there would be too many."""
-        if len(tasks) * len(seeds) > MOST_GOALS:
-            raise ValueError(f"{len(tasks) * len(seeds):,} goals; a dataset holds at most {MOST_GOALS:,}")
+        check_number(tasks, seeds)
         there = set(self.dataset.conversations.values_list("source_id", flat=True))
         if (more := len({source_id(*one) for one in product(tasks, seeds)} | there)) > MOST_GOALS:
             raise ValueError(f"it would hold {more:,} goals; a dataset holds at most {MOST_GOALS:,}")
@@ -132,6 +131,12 @@ class LiveGoals:
         place = {"task": task, "seed": seed}
         website, domain, subdomain = start.site or (task, where, where)
         return ConversationRecord(name, website, domain, subdomain, turns, split=start.split or split, extra=place)
+
+
+def check_number(tasks: Sequence[str], seeds: Sequence[int]) -> None:
+    """ValueError for more goals than a dataset holds, before a name is made for each."""
+    if (wanted := len(tasks) * len(seeds)) > MOST_GOALS:
+        raise ValueError(f"{wanted:,} goals; a dataset holds at most {MOST_GOALS:,}")
 
 
 def source_id(task: str, seed: int) -> str:

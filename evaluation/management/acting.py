@@ -10,7 +10,7 @@ from django.db import transaction
 from agents.cookbook import saved
 from agents.environments.process import EnvironmentProcess
 from agents.live.chosen_users import ChosenUser
-from agents.live.goals import LiveGoals, goals_name, new_goals, source_id
+from agents.live.goals import LiveGoals, check_number, goals_name, new_goals, source_id
 from agents.models.spending import BudgetLimits
 from annotations.models import Dataset, Project
 from evaluation.models import Study
@@ -33,6 +33,7 @@ class WantedGoals:
 
     def dataset(self) -> Dataset:
         """Where they are, or will be. ValueError where other goals are there, too."""
+        check_number(self.tasks, self.seeds)
         wanted = {source_id(*one) for one in product(self.tasks, self.seeds)}
         stem = goals_name(self.environment, self.said, self.seeds, self.talker)[:90]  # a number may follow
         name = self.name or self.project.datasets.name_holding(stem, wanted)

@@ -160,6 +160,7 @@ def validated(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, An
     return told
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_no_fold_learns_from_what_it_leaves_out_and_a_leak_would_be_seen(
     dataset: Dataset, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
