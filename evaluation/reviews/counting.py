@@ -1,7 +1,6 @@
 """Brings reviews into scores: woken when a review is given, and swept regularly, so that a lost message only delays
 it."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
@@ -31,9 +30,9 @@ def count_reviews() -> int:
     return len(runs)
 
 
-def being_counted(runs: Sequence[Run]) -> bool:
-    """Whether the scores of one of these runs do not know yet of a review or a correction."""
-    steps = TrajectoryStep.objects.filter(run__in=runs, step__isnull=False)
+def being_counted(run: int) -> bool:
+    """Whether the scores of a run (its key) do not know yet of a review or a correction."""
+    steps = TrajectoryStep.objects.filter(run=run, step__isnull=False)
     waiting = Review.objects.uncounted().filter(step__step__in=steps.values("step"))
     corrected = Correction.objects.uncounted().filter(step__in=steps.values("step"))
     return waiting.exists() or corrected.exists()

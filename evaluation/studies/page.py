@@ -50,6 +50,11 @@ class ReviewedChange:
     reviewed: ReviewedRun
     values: list[tuple[Score, Score] | None]
 
+    @property
+    def is_being_counted(self) -> bool:
+        """Whether these values do not know yet of what was said last."""
+        return being_counted(self.reviewed.run_id)
+
 
 @dataclass(frozen=True)
 class CorrectedStep:
@@ -111,7 +116,6 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
         "shown_as": shown_as,
         "presets": [*Study.Preset.values, *([REVIEWED] if changed else [])],
         "changed": changed,
-        "being_counted": changed and being_counted(runs),
         "changed_metrics": [label(metric) for metric in CHANGED],
         "corrected": corrected_steps(rights, runs) if changed else [],
         "judges": told_agreements(rights, runs),

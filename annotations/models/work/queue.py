@@ -264,13 +264,6 @@ class AssignmentQuerySet(LeaseQuerySet["Assignment"]):
         seconds = list(done.order_by("-submitted_at").values_list("active_seconds", flat=True)[:PACE_OF])
         return median(seconds) if len(seconds) >= FEWEST_FOR_PACE else None
 
-    def first_handed_in(self) -> dict[int, tuple[int, int]]:
-        """Assignment -> (user, version) when it was first handed in; none for those that never were."""
-        events = self.model._meta.get_field("events").related_model._base_manager
-        told = events.filter(pgh_obj__in=self.order_by().values("pk"), state=self.model.State.SUBMITTED)
-        rows = told.order_by("pgh_obj", "pgh_id").distinct("pgh_obj").values_list("pgh_obj", "user", "version")
-        return {pk: (user, version) for pk, user, version in rows}
-
     def with_step_count(self) -> Self:
         """Annotate `steps`, the number of steps of the session."""
         return self.annotate(steps=Count("item__session__tasks__conversation__turns__steps"))

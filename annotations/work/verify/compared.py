@@ -13,6 +13,8 @@ from annotations.models import Assignment, Campaign, Curation, CurationChoice, D
 from annotations.models.accounts.projects import Account
 from annotations.models.work.curations import CurationQuerySet
 from annotations.models.work.disputes import DisputeQuerySet
+from annotations.models.work.queue import AssignmentQuerySet
+from annotations.tell.audit import tracked_models
 from annotations.text.amounts import amount
 from annotations.text.segmentation import boundary_similarity, cuts_of
 from annotations.text.versions import PlacedPart
@@ -183,7 +185,7 @@ class IndependentWork:
         rows = Assignment.objects.filter(
             item__session__campaign=self.campaign, item__session__deleted_at=None, item__stage=stage
         ).exclude(state=Assignment.State.RELEASED)
-        first = rows.first_handed_in()
+        first = self._first_handed_in(rows)
         users = Account.objects.in_bulk({user for user, _ in first.values()})
         groups: dict[int, list[_HandedIn]] = defaultdict(list)
         for row in rows.filter(pk__in=first).select_related("item__session").prefetch_related("parts"):
@@ -193,6 +195,14 @@ class IndependentWork:
         for group in groups.values():
             for one, other in combinations(sorted(group, key=lambda made: made.user.get_username()), 2):
                 yield one.work.item.session, one, other
+
+    def _first_handed_in(self, rows: AssignmentQuerySet) -> dict[int, tuple[int, int]]:
+        """Assignment -> (user, version) when it was first handed in; none for those that never were."""
+        told = tracked_models()[Assignment.__name__]._base_manager.filter(
+            pgh_obj__in=rows.order_by().values("pk"), state=Assignment.State.SUBMITTED
+        )
+        found = told.order_by("pgh_obj", "pgh_id").distinct("pgh_obj").values_list("pgh_obj", "user", "version")
+        return {pk: (user, version) for pk, user, version in found}
 
 
 @dataclass(frozen=True)
