@@ -1,9 +1,11 @@
 """Brings reviews into scores: woken when a review is given, and swept regularly, so that a lost message only delays
 it."""
 
+from collections.abc import Collection
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 
 from agents.models import Run, TrajectoryStep
 from annotations.jobs import waking
@@ -30,12 +32,12 @@ def count_reviews() -> int:
     return len(runs)
 
 
-def being_counted(run: int) -> bool:
-    """Whether the scores of a run (its key) do not know yet of a review or a correction."""
-    steps = TrajectoryStep.objects.filter(run=run, step__isnull=False)
-    waiting = Review.objects.uncounted().filter(step__step__in=steps.values("step"))
-    corrected = Correction.objects.uncounted().filter(step__in=steps.values("step"))
-    return waiting.exists() or corrected.exists()
+def being_counted(runs: Collection[int]) -> set[int]:
+    """Those of these runs (keys) whose scores do not know yet of a review or a correction."""
+    said = Q(step__in=Review.objects.uncounted().values("step__step"))
+    corrected = Q(step__in=Correction.objects.uncounted().values("step"))
+    steps = TrajectoryStep.objects.filter(said | corrected, run__in=runs)
+    return set(steps.order_by().values_list("run", flat=True).distinct())
 
 
 def wake_on_commit() -> None:

@@ -49,11 +49,7 @@ class ReviewedChange:
 
     reviewed: ReviewedRun
     values: list[tuple[Score, Score] | None]
-
-    @property
-    def is_being_counted(self) -> bool:
-        """Whether these values do not know yet of what was said last."""
-        return being_counted(self.reviewed.run_id)
+    is_being_counted: bool  # they do not know yet of what was said last
 
 
 @dataclass(frozen=True)
@@ -148,6 +144,7 @@ def reviewed_changes(runs: list[Run]) -> list[ReviewedChange]:
     """For the runs whose scores reviews change, the headline values by recorded gold and by reviewed gold."""
     rows = ReviewedRun.objects.filter(run__in=runs).exclude(accepted=0, left_out=0, corrected=0).select_related("run")
     headline = Score.objects.filter(run__in=[row.run_id for row in rows], headline=True, metric__in=CHANGED)
+    waiting = being_counted([row.run_id for row in rows])
     scores = {(score.run_id, score.preset, score.metric): score for score in headline}
     return [
         ReviewedChange(
@@ -159,6 +156,7 @@ def reviewed_changes(runs: list[Run]) -> list[ReviewedChange]:
                 else None
                 for metric in CHANGED
             ],
+            row.run_id in waiting,
         )
         for row in rows
     ]

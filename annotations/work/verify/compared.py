@@ -4,7 +4,7 @@ a further person found right."""
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -66,14 +66,18 @@ class DecidedWork:
     by: Account
     tell: Callable[[], ToldWork]
 
+    @cached_property
+    def told(self) -> ToldWork:
+        """Read when it is shown, once, as each takes queries."""
+        return self.tell()
+
     @property
     def place(self) -> str:
-        return self.tell()[0]
+        return self.told[0]
 
     @property
     def said(self) -> tuple[OwnSay, ...]:
-        """Read when it is shown, as each takes queries."""
-        return self.tell()[1]
+        return self.told[1]
 
 
 class IndependentWork:
